@@ -1,0 +1,67 @@
+package pass
+
+import (
+	"log/slog"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// Options bound and steer one pass.
+type Options struct {
+	// Now is the pass's instant. The pass lowers it to the filer's clock when
+	// that is behind.
+	Now time.Time
+	// Shards to run, ascending.
+	Shards []int
+	// Until ends the pass early with its progress saved; zero is no limit.
+	// It is compared with Clock.
+	Until time.Time
+	// Events bounds the meta-log events read; 0 is no limit.
+	Events int64
+	// Concurrency is how many deletes are in flight at most; from 1.
+	Concurrency int
+	// Limiter is shared by every delete of the process; nil is no limit.
+	Limiter *rate.Limiter
+
+	// WalkerInterval is the least time between two walks of walk-bound rules; 0
+	// is every pass.
+	WalkerInterval time.Duration
+	// MetaLogRetention is how far back the log reaches; actions with a longer
+	// delay are walk-bound. 0 is unbounded.
+	MetaLogRetention time.Duration
+	// Settle is how long the log may take to show an event.
+	Settle time.Duration
+	// ReconcileInterval is how often each bucket is walked over all its rules; 0
+	// is never.
+	ReconcileInterval time.Duration
+
+	// AllowUnfiltered accepts rules with neither Filter nor Prefix.
+	AllowUnfiltered bool
+	// MidnightClock rounds due times up to the next 00:00 UTC.
+	MidnightClock bool
+
+	// Held is asked before every save; an error means that the lock of the
+	// shard is lost. Nil is no lock.
+	Held func(shard int) error
+	// Clock is the wall clock, for Until, the re-reading of rules and
+	// durations; time.Now where there is no reason for another.
+	Clock func() time.Time
+
+	// Log takes warnings and notices; Progress what a person watching wants to
+	// see. Neither is nil.
+	Log      *slog.Logger
+	Progress Progress
+}
+
+// Progress is told how far the pass is. Implementations are safe for
+// concurrent use and return at once.
+type Progress interface {
+	// Notice is one line for a person, said once: what will be walked and why.
+	Notice(line string)
+	// Update replaces the running counts.
+	Update(Totals)
+}
+
+// PageSize is how many entries one listing call asks for.
+const PageSize = 1024
