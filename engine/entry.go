@@ -9,6 +9,10 @@ import (
 // not there.
 var ErrNotFound = errors.New("not found")
 
+// ErrChanged is returned by a conditional write or removal of a file that is
+// no longer the one that was read.
+var ErrChanged = errors.New("changed since it was read")
+
 // Nature is what an entry of a bucket's tree stands for.
 type Nature int
 
@@ -142,10 +146,12 @@ type Lock struct {
 	Mode        string // GOVERNANCE, COMPLIANCE or empty
 	RetainUntil time.Time
 	LegalHold   bool
+	// Unreadable is set when a retention is written that is no time.
+	Unreadable bool
 }
 
 // Locked reports whether the lock forbids a delete at now. A retention that
-// ends at or before now is over.
+// ends at or before now is over; one that cannot be read never is.
 func (l Lock) Locked(now time.Time) bool {
-	return l.LegalHold || l.RetainUntil.After(now)
+	return l.LegalHold || l.Unreadable || l.RetainUntil.After(now)
 }
