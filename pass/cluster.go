@@ -7,6 +7,26 @@ import (
 	"weedlc/engine"
 )
 
+// What goes over the interfaces below is engine's, so that an implementation
+// need not import this package.
+type (
+	Page           = engine.Page
+	LogRange       = engine.LogRange
+	DeleteRequest  = engine.DeleteRequest
+	DeleteResponse = engine.DeleteResponse
+	Outcome        = engine.Outcome
+)
+
+// The gateway's outcomes, and TransportError for a call that has none.
+const (
+	Done              = engine.Done
+	NoopResolved      = engine.NoopResolved
+	SkippedObjectLock = engine.SkippedObjectLock
+	RetryLater        = engine.RetryLater
+	Blocked           = engine.Blocked
+	TransportError    = engine.TransportError
+)
+
 // Filer is what a pass reads. Implementations are safe for concurrent use.
 // A missing bucket or entry is engine.ErrNotFound.
 type Filer interface {
@@ -34,48 +54,11 @@ type Filer interface {
 	LogHorizon(ctx context.Context) (int64, error)
 }
 
-// Page asks for a part of a folder.
-type Page struct {
-	Bucket string
-	// Folder is inside the bucket, without a trailing slash; empty is the
-	// bucket itself.
-	Folder string
-	// Prefix restricts the names; After is the last name of the page before.
-	Prefix, After string
-	// Limit is from 1.
-	Limit int
-}
-
-// LogRange is a half-open stretch of event time: after AfterNs, through
-// UntilNs.
-type LogRange struct {
-	AfterNs, UntilNs int64
-	// Paths restricts the events to these prefixes of "bucket/key"; empty is
-	// every bucket.
-	Paths []string
-}
-
 // Gateway is the one call that deletes.
 type Gateway interface {
 	// Delete sends one LifecycleDelete. An error means that the call did not
 	// come back with an outcome.
 	Delete(ctx context.Context, req DeleteRequest) (DeleteResponse, error)
-}
-
-// DeleteRequest is one verdict to carry out.
-type DeleteRequest struct {
-	Bucket    string
-	Path      string
-	VersionID string
-	RuleHash  engine.RuleHash
-	Kind      engine.Kind
-	Identity  engine.Identity
-}
-
-// DeleteResponse is the gateway's answer.
-type DeleteResponse struct {
-	Outcome Outcome
-	Reason  string
 }
 
 // RetryInfo is implemented by a Gateway's error that carries the server's
@@ -91,24 +74,6 @@ type RetryInfo interface {
 type Permanent interface {
 	error
 	Permanent() bool
-}
-
-// Outcome is the end of one delete, in the words of the wire, in lower case.
-type Outcome string
-
-// The gateway's outcomes, and TransportError for a call that has none.
-const (
-	Done              Outcome = "done"
-	NoopResolved      Outcome = "noop_resolved"
-	SkippedObjectLock Outcome = "skipped_object_lock"
-	RetryLater        Outcome = "retry_later"
-	Blocked           Outcome = "blocked"
-	TransportError    Outcome = "transport_error"
-)
-
-// Settled reports whether a position may move past the object.
-func (o Outcome) Settled() bool {
-	return o == Done || o == NoopResolved || o == SkippedObjectLock
 }
 
 // Store keeps the states of shards. Load reports damage as an error; only an

@@ -1,0 +1,94 @@
+package pass
+
+import (
+	"context"
+	"time"
+
+	"weedlc/engine"
+)
+
+// report completes a pass's report. ctx is the caller's: when it is done, the
+// pass was interrupted.
+func (w *work) report(rep *Report, saved map[int]engine.ShardState, corrupt map[int]error, ctx context.Context) *Report {
+	if w.exec != nil {
+		if err := w.exec.err(); err != nil {
+			w.problem(Problem{Shard: -1, Category: CategoryTransport, Message: err.Error()})
+			w.markFailed()
+		}
+	}
+	rep.Now = w.now
+	rep.Duration = w.o.Clock().Sub(w.begun)
+	rep.Totals = w.totals()
+	rep.Interrupted = ctx.Err() != nil
+	rep.Corrupt = len(corrupt) > 0
+	rep.CutShort = w.cut && !rep.Interrupted && !w.failed
+	partial := false
+	for _, sh := range w.o.Shards {
+		if err := corrupt[sh]; err != nil {
+			w.problem(Problem{Shard: sh, Category: CategoryCursor, Message: err.Error()})
+			rep.Shards = append(rep.Shards, ShardReport{Shard: sh, Status: Failed})
+			continue
+		}
+		r := w.runs[sh]
+		if r == nil {
+			continue
+		}
+		s := w.shardReport(r, saved)
+		partial = partial || s.Status == Partial
+		rep.Shards = append(rep.Shards, s)
+	}
+	rep.Errors = w.problems
+	switch {
+	case w.failed || rep.Corrupt:
+		rep.Status = Failed
+	case partial || len(rep.Errors) > 0:
+		rep.Status = Partial
+	case w.cut || rep.Interrupted:
+		rep.Status = CutShort
+	default:
+		rep.Status = OK
+	}
+	return rep
+}
+
+func (w *work) shardReport(r *shardRun, saved map[int]engine.ShardState) ShardReport {
+	st, ok := saved[r.id]
+	if !ok {
+		st = r.state
+	}
+	s := ShardReport{
+		Shard: r.id, Status: OK, TsNs: st.Cursor.TsNs, LastWalkedNs: st.Cursor.LastWalkedNs,
+		EventsScanned: r.events, EntriesWalked: r.walked, DeleteCalls: r.calls,
+		Recovery: r.recovery, Blocked: st.Side.Blocked, Failed: st.Side.Failed,
+	}
+	if s.TsNs > 0 {
+		s.Lag = w.now.Sub(time.Unix(0, s.TsNs))
+	}
+	switch {
+	case r.lost != nil:
+		s.Status = Failed
+	case s.Blocked != nil || len(s.Failed) > 0 || r.overflowed:
+		s.Status = Partial
+	case w.cut:
+		s.Status = CutShort
+	}
+	for _, f := range append([]engine.Failure{}, s.Failed...) {
+		w.problem(failedProblem(r.id, f))
+	}
+	if s.Blocked != nil {
+		w.problem(failedProblem(r.id, *s.Blocked))
+	}
+	return s
+}
+
+func failedProblem(shard int, f engine.Failure) Problem {
+	text := f.Outcome + ": " + f.Reason
+	what := "key \"" + f.Key + "\""
+	if f.VersionID != "" {
+		what += " version " + f.VersionID
+	}
+	if f.Action != "" {
+		what += ", " + f.Action
+	}
+	return Problem{Shard: shard, Bucket: f.Bucket, RuleID: f.RuleID, Category: CategoryBlocked, Message: what + ": " + text}
+}

@@ -1,0 +1,323 @@
+package pass
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"weedlc/engine"
+)
+
+// traversal is one walk of one bucket in the order of its tree.
+type traversal struct {
+	*walker
+	walk  *bucketWalk
+	view  *engine.Snapshot
+	scope scope
+	slots chan struct{}
+	wg    sync.WaitGroup
+	// cut is set when something due was not sent because the pass ends.
+	cut atomic.Bool
+}
+
+// scope is what a walk must see: the keys with one of these prefixes. An empty
+// scope is nothing.
+type scope []string
+
+// scopeOf narrows rule prefixes to a prefix asked for.
+func scopeOf(rules []string, asked string) scope {
+	var s scope
+	for _, p := range rules {
+		switch {
+		case strings.HasPrefix(p, asked):
+			s = append(s, p)
+		case strings.HasPrefix(asked, p):
+			s = append(s, asked)
+		}
+	}
+	return s.minimal()
+}
+
+// minimal sorts and drops what a shorter prefix covers.
+func (s scope) minimal() scope {
+	slices.Sort(s)
+	out := s[:0]
+	for _, p := range s {
+		if n := len(out); n > 0 && strings.HasPrefix(p, out[n-1]) {
+			continue
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// selection is one thing to look at in a folder: the names with a prefix, or
+// exactly one folder.
+type selection struct {
+	name   string
+	folder bool
+}
+
+// in lists what to look at in a folder whose keys begin with dir, which is
+// empty or ends in a slash. Nothing is listed twice.
+func (s scope) in(dir string) []selection {
+	var names, folders []string
+	for _, p := range s {
+		if strings.HasPrefix(dir, p) {
+			return []selection{{}}
+		}
+		rest, below := strings.CutPrefix(p, dir)
+		if !below {
+			continue
+		}
+		if name, _, deeper := strings.Cut(rest, "/"); deeper {
+			folders = append(folders, name)
+		} else {
+			names = append(names, rest)
+		}
+	}
+	names = scope(names).minimal()
+	var out []selection
+	for _, n := range names {
+		out = append(out, selection{name: n})
+	}
+	slices.Sort(folders)
+	for _, f := range slices.Compact(folders) {
+		if !slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(f, n) }) {
+			out = append(out, selection{name: f, folder: true})
+		}
+	}
+	return out
+}
+
+// bucket walks the tree and, where a rule aborts uploads, the uploads.
+func (t *traversal) bucket(ctx context.Context) error {
+	if t.view.HasUploadActions(t.walk.bucket.Name) {
+		if err := t.uploads(ctx); err != nil {
+			return err
+		}
+	}
+	return t.folder(ctx, "")
+}
+
+func (t *traversal) uploads(ctx context.Context) error {
+	b := t.walk.bucket.Name
+	return t.list(ctx, uploadsFolder, "", func(e *engine.Entry) error {
+		o, ok := engine.NewUpload(b, e)
+		if !ok {
+			return nil
+		}
+		return t.visit(ctx, o.Path, engine.Group{Bucket: b, Key: o.Key, Objects: []engine.Object{o}}, []string{o.Path, o.Key})
+	})
+}
+
+// folder walks one folder; dir is empty or ends in a slash.
+func (t *traversal) folder(ctx context.Context, dir string) error {
+	for _, sel := range t.scope.in(dir) {
+		if dir == "" && sel.folder && sel.name == uploadsFolder {
+			continue
+		}
+		if sel.folder {
+			e, err := t.keys.lookup(ctx, t.walk.bucket.Name, dir+sel.name)
+			if err != nil {
+				return t.broken(ctx, err)
+			}
+			if e == nil || !e.Nature.IsFolder() {
+				continue
+			}
+			if e.Nature == engine.FolderMarker {
+				if err := t.marker(ctx, dir+sel.name, e); err != nil {
+					return err
+				}
+			}
+			if err := t.folder(ctx, dir+sel.name+"/"); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := t.names(ctx, dir, sel.name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// names walks the entries of a folder whose names have a prefix. In a bucket
+// with versions an entry waits until its version folder, which sorts later,
+// can no longer come: then it is the key's only version.
+func (t *traversal) names(ctx context.Context, dir, prefix string) error {
+	waiting := map[string]engine.Entry{} // names that are prefixes of the current one: at most its length
+	flush := func(next string) error {
+		for _, name := range sortedKeys(waiting) {
+			if next != "" && next <= name+versionsSuffix {
+				continue
+			}
+			e := waiting[name]
+			delete(waiting, name)
+			if err := t.bare(ctx, dir+name, &e); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	err := t.list(ctx, strings.TrimSuffix(dir, "/"), prefix, func(e *engine.Entry) error {
+		if dir == "" && e.Name == uploadsFolder && e.Nature.IsFolder() {
+			return nil
+		}
+		if !t.walk.bucket.Versioned() {
+			return t.plain(ctx, dir, e)
+		}
+		if len(waiting) > 0 {
+			if err := flush(e.Name); err != nil {
+				return err
+			}
+		}
+		if name, ok := engine.IsVersionFolder(e.Name); ok && e.Nature.IsFolder() {
+			var bare *engine.Entry
+			if b, found := waiting[name]; found {
+				bare = &b
+			}
+			isGroup, err := t.versions(ctx, dir, name, e, bare)
+			if err != nil {
+				return err
+			}
+			if isGroup {
+				delete(waiting, name)
+				return nil
+			}
+			return t.folder(ctx, dir+e.Name+"/")
+		}
+		switch e.Nature {
+		case engine.File, engine.PrefixObject:
+			waiting[e.Name] = *e
+		case engine.FolderMarker:
+			if err := t.marker(ctx, dir+e.Name, e); err != nil {
+				return err
+			}
+		}
+		if e.Nature.IsFolder() {
+			return t.folder(ctx, dir+e.Name+"/")
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return flush("")
+}
+
+// plain visits an entry of a bucket without versions and what lies below it.
+func (t *traversal) plain(ctx context.Context, dir string, e *engine.Entry) error {
+	if o, ok := single(t.walk.bucket.Name, dir+e.Name, e); ok {
+		g := engine.Group{Bucket: o.Bucket, Key: o.Key, Objects: []engine.Object{o}}
+		if err := t.visit(ctx, dir+e.Name, g, []string{dir + e.Name}); err != nil {
+			return err
+		}
+	}
+	if e.Nature.IsFolder() {
+		return t.folder(ctx, dir+e.Name+"/")
+	}
+	return nil
+}
+
+// bare visits an entry of a bucket with versions that has no version folder.
+func (t *traversal) bare(ctx context.Context, path string, e *engine.Entry) error {
+	b := t.walk.bucket.Name
+	return t.visit(ctx, path, engine.NewGroup(b, path, nil, nil, e), []string{path, versionsOf(path)})
+}
+
+// marker visits the object that a folder is. With versions, one whose version
+// folder lies inside it is visited there.
+func (t *traversal) marker(ctx context.Context, path string, e *engine.Entry) error {
+	b, key := t.walk.bucket, path+"/"
+	if !b.Versioned() {
+		o, _ := single(b.Name, path, e)
+		return t.visit(ctx, key, engine.Group{Bucket: b.Name, Key: o.Key, Objects: []engine.Object{o}}, []string{path})
+	}
+	container, err := t.keys.lookup(ctx, b.Name, versionsOf(key))
+	if err != nil {
+		return t.broken(ctx, err)
+	}
+	if container != nil {
+		return nil
+	}
+	return t.visit(ctx, key, engine.NewGroup(b.Name, key, nil, nil, e), []string{path, versionsOf(key)})
+}
+
+// versions visits the versions of a key. A folder without a version file in it
+// only looks like a version folder and is not a group.
+func (t *traversal) versions(ctx context.Context, dir, name string, container, bare *engine.Entry) (isGroup bool, err error) {
+	b, key := t.walk.bucket, dir+name
+	files, err := t.keys.children(ctx, b.Name, versionsOf(key))
+	if err != nil {
+		return false, t.broken(ctx, err)
+	}
+	if key == "" || !slices.ContainsFunc(files, func(e engine.Entry) bool { return e.VersionID() != "" }) {
+		return false, nil
+	}
+	if name == "" { // the versions of the folder marker around it
+		if bare, err = t.keys.lookup(ctx, b.Name, key); err != nil {
+			return false, t.broken(ctx, err)
+		}
+	}
+	paths := []string{strings.TrimSuffix(key, "/"), versionsOf(key)}
+	for i := range files {
+		paths = append(paths, versionsOf(key)+"/"+files[i].Name)
+	}
+	return true, t.visit(ctx, key, engine.NewGroup(b.Name, key, container, files, bare), paths)
+}
+
+// list hands over the entries of a folder page by page.
+func (t *traversal) list(ctx context.Context, folder, prefix string, fn func(*engine.Entry) error) error {
+	page := Page{Bucket: t.walk.bucket.Name, Folder: folder, Prefix: prefix, Limit: PageSize}
+	for {
+		if ctx.Err() != nil {
+			return errEnding
+		}
+		entries, err := t.filer.List(ctx, page)
+		if err != nil {
+			return t.broken(ctx, fmt.Errorf("list %q of bucket %q: %w", folder, page.Bucket, err))
+		}
+		for i := range entries {
+			if err := fn(&entries[i]); err != nil {
+				return err
+			}
+		}
+		if len(entries) < page.Limit {
+			return nil
+		}
+		page.After = entries[len(entries)-1].Name
+	}
+}
+
+// broken tells an error of the filer from the end of the pass.
+func (t *traversal) broken(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return errEnding
+	}
+	return err
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	if len(m) == 0 {
+		return nil
+	}
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func sortedShards(m map[int]*shardRun) []int {
+	ids := make([]int, 0, len(m))
+	for id := range m {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return ids
+}

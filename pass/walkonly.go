@@ -1,0 +1,93 @@
+package pass
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"weedlc/engine"
+)
+
+// WalkOptions say what one walk covers.
+type WalkOptions struct {
+	Options
+	// Buckets to walk; empty is every bucket with rules.
+	Buckets []string
+	// Prefix narrows the walk to keys that begin with it.
+	Prefix string
+}
+
+// Walk walks buckets once over all their rules. It reads and moves no cursor.
+func Walk(ctx context.Context, o WalkOptions, deps Deps) *Report {
+	w, done := begin(ctx, o.Options, deps)
+	defer done()
+	rep := &Report{Now: w.o.Now}
+	book, err := w.readRules()
+	if err == nil {
+		err = w.planWalk(o, book)
+	}
+	if err != nil {
+		w.fail(CategoryTransport, err)
+		return w.report(rep, nil, nil, ctx)
+	}
+	exec, stop := newExecutor(w.ctx, w.o, deps.Gateway, w.guard, func(err error) { w.cancel(err) })
+	defer stop()
+	w.exec = exec
+	defer w.watch()()
+	walker := w.walker(w.keys())
+	walker.prefix = o.Prefix
+	walker.run(w.ctx, w.plan.walks, w.o.Concurrency)
+	w.concludeWalks()
+	states := map[int]engine.ShardState{}
+	for _, r := range w.plan.shards {
+		states[r.id] = engine.ShardState{Shard: r.id, Side: engine.Side{Failed: r.failed}}
+	}
+	return w.report(rep, states, nil, ctx)
+}
+
+func (w *work) planWalk(o WalkOptions, book *ruleBook) error {
+	all := engine.RecoveryView(book.snapshot)
+	_, bound := book.snapshot.RulesForShard(0, engine.MaxEffectiveTTL(book.snapshot))
+	w.plan = &plan{now: w.now, book: book, all: all, walk: bound, replay: bound}
+	for _, sh := range o.Shards {
+		r := &shardRun{id: sh, memory: map[string]*bucketMemory{}, walkAt: map[string][]int64{}}
+		w.plan.shards = append(w.plan.shards, r)
+		w.runs[sh] = r
+	}
+	names := o.Buckets
+	if len(names) == 0 {
+		names = all.Buckets()
+	}
+	for _, name := range names {
+		if !slices.Contains(all.Buckets(), name) {
+			if err := w.nothingToWalk(name, book); err != nil {
+				return err
+			}
+			continue
+		}
+		b, _ := all.Bucket(name)
+		bw := newBucketWalk(b)
+		for _, r := range w.plan.shards {
+			bw.full[r.id] = true
+			r.memory[name] = &bucketMemory{}
+		}
+		w.plan.walks = append(w.plan.walks, bw)
+	}
+	return nil
+}
+
+// nothingToWalk says why a bucket that was asked for has no rules to walk for:
+// an error when it does not exist.
+func (w *work) nothingToWalk(name string, book *ruleBook) error {
+	if book.unreadable[name] {
+		return nil // its findings are reported
+	}
+	if _, err := w.deps.Filer.Bucket(w.ctx, name); err != nil {
+		if isNotFound(err) {
+			return fmt.Errorf("bucket %q does not exist", name)
+		}
+		return fmt.Errorf("look up bucket %q: %w", name, err)
+	}
+	w.o.Log.Warn(fmt.Sprintf("bucket %q has no enabled rules, nothing to walk", name))
+	return nil
+}
