@@ -1,0 +1,8 @@
+package cursorfile_test
+
+import (
+	"weedlc/cursorfile"
+	"weedlc/pass"
+)
+
+var _ pass.Store = (*cursorfile.Store)(nil)
