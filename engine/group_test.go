@@ -198,6 +198,11 @@ func TestNewGroupFillsInNeighbours(t *testing.T) {
 	if g.Objects[0].Versions != 2 {
 		t.Errorf("%d versions beside a file without an ID, want 2: the gateway counts it", g.Objects[0].Versions)
 	}
+	bare := entry("k", aged(1))
+	g = engine.NewGroup("b", "k", folder(nullIsLatest), []engine.Entry{named("null", aged(5), isMarker)}, &bare)
+	if len(g.Objects) != 1 || g.Objects[0].Versions != 2 {
+		t.Errorf("null version beside a null marker left behind: %+v, want one object of 2 versions", g.Objects)
+	}
 }
 
 func TestUnresolvedGroupIsKept(t *testing.T) {

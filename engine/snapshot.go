@@ -158,7 +158,17 @@ func newAction(bucket string, r *Rule, k Kind, hash RuleHash) *Action {
 	return a
 }
 
-func days(n int) time.Duration { return time.Duration(n) * Day() }
+// longestDelay keeps a due time within what nanoseconds since 1970 can hold.
+const longestDelay = 200 * 365 * 24 * time.Hour
+
+// days is n days, at most longestDelay: S3 accepts more days than a Duration
+// can hold, and an overflow would make everything due at once.
+func days(n int) time.Duration {
+	if n > int(longestDelay/Day()) {
+		return longestDelay
+	}
+	return time.Duration(n) * Day()
+}
 
 // compareActions orders by bucket, hash and kind. Rules that differ in nothing
 // that is hashed stay in the order of their document.

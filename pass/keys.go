@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -26,6 +27,9 @@ type keys struct {
 
 // maxRereads is how often a key that changes under our hands is read again.
 const maxRereads = 3
+
+// nullVersion is the id of the version without an id of its own.
+const nullVersion = "null"
 
 // pending is a match that is not due yet.
 type pending struct {
@@ -173,7 +177,7 @@ func (k *keys) settleOnce(ctx context.Context, b engine.Bucket, g *engine.Group,
 		if o.Lock.Locked(k.now) {
 			k.exec.skipLocked()
 			if o.Lock.RetainUntil.After(k.now) {
-				out.lockEndsNs = append(out.lockEndsNs, o.Lock.RetainUntil.UnixNano())
+				out.lockEndsNs = append(out.lockEndsNs, nanos(o.Lock.RetainUntil))
 			}
 			i++
 			continue
@@ -189,6 +193,10 @@ func (k *keys) settleOnce(ctx context.Context, b engine.Bucket, g *engine.Group,
 				i++
 				continue
 			}
+		}
+		if o.DeleteMarker && o.VersionID == nullVersion {
+			i++ // the gateway has no way to remove a null delete marker
+			continue
 		}
 		if at, was := sent[o.VersionID]; was && at == o.ModTime.UnixNano() {
 			i++
@@ -246,17 +254,28 @@ func (k *keys) pendings(actions []*engine.Action, o *engine.Object) []pending {
 			continue
 		}
 		waiting = append(waiting, pending{
-			delay: a.Delay, clockNs: v.Clock.UnixNano(), dueNs: v.Due.UnixNano(), retainNs: retainNs(o),
+			delay: a.Delay, clockNs: nanos(v.Clock), dueNs: nanos(v.Due), retainNs: retainNs(o),
 		})
 	}
 	return waiting
 }
 
+// nanos is a time in Unix nanoseconds; beyond their reach it is never.
+func nanos(t time.Time) int64 {
+	if t.Year() >= 2262 {
+		return never
+	}
+	return t.UnixNano()
+}
+
+// never is later than anything that a list of times to walk at is kept for.
+const never = math.MaxInt64
+
 func retainNs(o *engine.Object) int64 {
 	if o.Lock.RetainUntil.IsZero() {
 		return 0
 	}
-	return o.Lock.RetainUntil.UnixNano()
+	return nanos(o.Lock.RetainUntil)
 }
 
 // isLeftover reports whether an upload's folder was left behind by a completed

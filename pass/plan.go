@@ -354,6 +354,11 @@ func (p *plan) finish(r *shardRun, pl *planner, readTo int64, guard *ruleGuard, 
 		side.Buckets[name] = kept
 	}
 	st.Cursor.TsNs = 0
+	if len(groups) == 0 && !p.rules.IsZero() {
+		// The rules that the log serves are all disabled. 0 would have the
+		// built-in worker read the whole log.
+		st.Cursor.TsNs = now - int64(pl.o.Settle)
+	}
 	for i, d := range slices.Sorted(maps.Keys(groups)) {
 		if i == 0 || groups[d] < st.Cursor.TsNs {
 			st.Cursor.TsNs = groups[d]

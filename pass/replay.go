@@ -226,7 +226,7 @@ func (r *replay) judgeEvent(ev *engine.Event, task *keyTask) (look bool) {
 	if !ok {
 		return false
 	}
-	clockNs := o.ModTime.UnixNano()
+	clockNs := nanos(o.ModTime)
 	odd := setMtime(ev) && r.far(clockNs, ev.TsNs)
 	for _, a := range r.view.Matching(ev.Bucket, o.Key) {
 		due, fits := engine.DueUnderAny(a, &o, r.clock)
@@ -244,13 +244,13 @@ func (r *replay) judgeEvent(ev *engine.Event, task *keyTask) (look bool) {
 			continue
 		}
 		if odd {
-			task.run.addWalkAt(ev.Bucket, due.UnixNano())
+			task.run.addWalkAt(ev.Bucket, nanos(due))
 		}
 		if o.Lock.RetainUntil.After(due) {
-			task.run.addWalkAt(ev.Bucket, o.Lock.RetainUntil.UnixNano())
+			task.run.addWalkAt(ev.Bucket, nanos(o.Lock.RetainUntil))
 		}
 		if v := engine.Judge(a, &o, r.now, r.clock); v.Matches && !slices.Contains(task.delays, a.Delay) {
-			task.run.hold(heldMatch{bucket: ev.Bucket, delay: a.Delay, clockNs: clockNs, dueNs: due.UnixNano()})
+			task.run.hold(heldMatch{bucket: ev.Bucket, delay: a.Delay, clockNs: clockNs, dueNs: nanos(due)})
 		}
 	}
 	return look
@@ -311,7 +311,7 @@ func (r *replay) oddVersion(ev *engine.Event, task *keyTask) {
 			}
 			o.ModTime, o.DemotedAt = time.Unix(0, at.ns), time.Time{}
 			if due, fits := engine.DueUnderAny(a, &o, r.clock); fits && due.After(r.now) {
-				task.run.addWalkAt(ev.Bucket, due.UnixNano())
+				task.run.addWalkAt(ev.Bucket, nanos(due))
 			}
 		}
 	}
@@ -447,7 +447,7 @@ func (r *replay) oddSuccessors(g *engine.Group, actions []*engine.Action) []int6
 		}
 		for _, a := range actions {
 			if at, fits := engine.DueUnderAny(a, o, r.clock); fits && at.After(r.now) {
-				due = append(due, at.UnixNano())
+				due = append(due, nanos(at))
 			}
 		}
 	}

@@ -122,7 +122,7 @@ func (r *shardRun) fail(ts int64, f engine.Failure) {
 // the furthest position of the group stays behind the clock, its own event is
 // still ahead and nothing is kept.
 func (r *shardRun) hold(h heldMatch) {
-	if h.clockNs-int64(engine.Slack()) >= max(r.groups[h.delay], r.groupEnds[h.delay]) {
+	if h.dueNs == never || h.clockNs-int64(engine.Slack()) >= max(r.groups[h.delay], r.groupEnds[h.delay]) {
 		return
 	}
 	r.mu.Lock()
@@ -131,6 +131,9 @@ func (r *shardRun) hold(h heldMatch) {
 }
 
 func (r *shardRun) addWalkAt(bucket string, ns int64) {
+	if ns == never {
+		return
+	}
 	r.mu.Lock()
 	r.walkAt[bucket] = insertWalkAt(r.walkAt[bucket], ns)
 	r.mu.Unlock()

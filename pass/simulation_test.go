@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -41,6 +42,7 @@ type history struct {
 	// gatewaySkew stays: version ids order by the gateway's clock, and one that
 	// is set back hides its own markers.
 	gatewaySkew time.Duration
+	mu          sync.Mutex
 	failed      error // found by a hook
 	calls       map[string]int
 	killed      bool
@@ -119,6 +121,8 @@ func TestSimulation(t *testing.T) {
 // hook checks every delete before it is carried out.
 func (h *history) hook(c memcluster.Call) error {
 	if c.Op == memcluster.OpDelete && !c.Done {
+		h.mu.Lock()
+		defer h.mu.Unlock()
 		if err := h.early(c.Delete); err != nil && h.failed == nil {
 			h.failed = err
 		}

@@ -207,7 +207,7 @@ func (t *traversal) lookAhead(o *engine.Object, g *engine.Group, i int, full []i
 				continue
 			}
 			if odd && w.isOdd(a, o, g, i) || trimmed && w.clockNs(a, o)-w.slackNs < w.horizon {
-				w.shards[sh].addWalkAt(o.Bucket, at.UnixNano())
+				w.shards[sh].addWalkAt(o.Bucket, nanos(at))
 			}
 		}
 	}

@@ -14,8 +14,7 @@ const rulesKey = "s3-bucket-lifecycle-configuration-xml"
 
 // CreateBucket makes a bucket. Object lock comes with versioning.
 func (c *Cluster) CreateBucket(name string, v engine.Versioning, objectLock bool) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.write()()
 	if c.buckets[name] != nil {
 		return fmt.Errorf("bucket %q already exists", name)
 	}
@@ -57,8 +56,7 @@ func (c *Cluster) SetRules(name, document string) error {
 }
 
 func (c *Cluster) editBucket(name string, fn func(*engine.Entry)) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.write()()
 	b, err := c.find(name)
 	if err != nil {
 		return err
@@ -77,8 +75,7 @@ func (c *Cluster) editBucket(name string, fn func(*engine.Entry)) error {
 
 // DeleteBucket removes a bucket and all that is in it.
 func (c *Cluster) DeleteBucket(name string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.write()()
 	b, err := c.find(name)
 	if err != nil {
 		return err

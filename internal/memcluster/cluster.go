@@ -19,6 +19,9 @@ type Config struct {
 	// Late says how long after its position in the log an event can first be
 	// read. It is asked once, when the event is logged. Nil: at once.
 	Late func(*engine.Event) time.Duration
+	// Tick passes before every write and again after it, so that each has a
+	// time of its own. Zero: time stands still until it is moved.
+	Tick time.Duration
 }
 
 // Cluster is the whole of it. It implements pass.Filer and pass.Gateway; its
@@ -27,6 +30,7 @@ type Config struct {
 type Cluster struct {
 	mu      sync.Mutex
 	now     time.Time
+	tick    time.Duration
 	skews   skews
 	late    func(*engine.Event) time.Duration
 	buckets map[string]*bucket
@@ -57,6 +61,7 @@ func New(cfg Config) *Cluster {
 	}
 	return &Cluster{
 		now:     cfg.Start.UTC(),
+		tick:    cfg.Tick,
 		skews:   skews{cfg.FilerSkew, cfg.GatewaySkew, cfg.HostSkew},
 		late:    cfg.Late,
 		buckets: map[string]*bucket{},
@@ -88,6 +93,16 @@ func (c *Cluster) AdvanceTo(t time.Time) {
 	defer c.mu.Unlock()
 	if t.After(c.now) {
 		c.now = t.UTC()
+	}
+}
+
+// write locks the cluster for a write; what it returns ends it.
+func (c *Cluster) write() (end func()) {
+	c.mu.Lock()
+	c.now = c.now.Add(c.tick)
+	return func() {
+		c.now = c.now.Add(c.tick)
+		c.mu.Unlock()
 	}
 }
 

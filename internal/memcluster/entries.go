@@ -51,7 +51,7 @@ func (c *Cluster) createLogged(b *bucket, path string, e *engine.Entry, logged b
 // ensureFolders makes the folders above a path. A file that is in the way
 // becomes a folder that keeps its data.
 func (c *Cluster) ensureFolders(b *bucket, path string, logged bool) {
-	folder, name := split(path)
+	folder, _ := split(path)
 	if folder == "" {
 		return
 	}
@@ -59,7 +59,7 @@ func (c *Cluster) ensureFolders(b *bucket, path string, logged bool) {
 	switch e := b.get(folder); {
 	case e == nil:
 		c.ensureFolders(b, folder, logged)
-		_, name = split(folder)
+		_, name := split(folder)
 		now := c.filerNow()
 		made = &engine.Entry{
 			Name: name, Nature: engine.Folder, HasAttributes: true,
@@ -157,8 +157,7 @@ func (c *Cluster) removeObject(b *bucket, path string) error {
 // of the same type that is in the way. Each entry keeps its mtime and gets one
 // event, with its old and its new path.
 func (c *Cluster) Rename(bucketName, from, to string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.write()()
 	b, err := c.find(bucketName)
 	if err != nil {
 		return err
@@ -217,8 +216,7 @@ func (c *Cluster) move(b *bucket, from, to string, moves *[]move) error {
 // Edit changes an entry as a client of the filer does, and logs it unless
 // nothing changed. fn gets a copy that it may change.
 func (c *Cluster) Edit(bucketName, path string, fn func(*engine.Entry)) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.write()()
 	b, err := c.find(bucketName)
 	if err != nil {
 		return err

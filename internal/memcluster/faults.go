@@ -3,6 +3,7 @@ package memcluster
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"weedlc/engine"
@@ -43,7 +44,8 @@ type Call struct {
 }
 
 // Hook is asked before and after each call. Its error becomes the call's: one
-// from after lets the call take effect and hides it. A hook may use the cluster.
+// from after lets the call take effect and hides it. A hook may use the cluster,
+// and is asked by several callers at once where these call at once.
 type Hook func(Call) error
 
 // SetHook replaces the hook; nil removes it.
@@ -89,9 +91,13 @@ func (Killed) Permanent() bool { return true }
 func (Killed) Unwrap() error { return context.Canceled }
 
 // KillAfter is a hook that lets n calls pass, counting before and after each,
-// and answers Killed from then on. Reached is set once it has.
+// and answers Killed from then on. Reached is set once it has; nil is not
+// wanted.
 func KillAfter(n int, reached *bool) Hook {
+	var mu sync.Mutex
 	return func(Call) error {
+		mu.Lock()
+		defer mu.Unlock()
 		if n > 0 {
 			n--
 			return nil

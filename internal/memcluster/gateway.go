@@ -18,8 +18,7 @@ import (
 func (c *Cluster) Delete(ctx context.Context, req engine.DeleteRequest) (resp engine.DeleteResponse, err error) {
 	call := Call{Op: OpDelete, Bucket: req.Bucket, Path: req.Path, Delete: &req}
 	err = c.around(ctx, call, func() error {
-		c.mu.Lock()
-		defer c.mu.Unlock()
+		defer c.write()()
 		c.counts.Deletes++
 		var err error
 		resp, err = c.answer(req)

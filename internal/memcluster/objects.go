@@ -37,8 +37,7 @@ type Object struct {
 // its version id: empty in a bucket that never had versions, "null" while
 // versioning is suspended.
 func (c *Cluster) PutObject(bucketName, key string, o Object) (string, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.write()()
 	b, err := c.find(bucketName)
 	if err != nil {
 		return "", err
@@ -109,8 +108,7 @@ func (c *Cluster) markerEntry(o Object) *engine.Entry {
 // versions loses the object, one with versions gets a delete marker, whose
 // version id is returned. It is no error when there is no object.
 func (c *Cluster) DeleteObject(bucketName, key string) (string, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.write()()
 	b, err := c.find(bucketName)
 	if err != nil {
 		return "", err
@@ -182,8 +180,7 @@ func (c *Cluster) SetLegalHold(bucketName, key, versionID string, on bool) error
 }
 
 func (c *Cluster) editObject(bucketName, key, versionID string, fn func(*engine.Entry)) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.write()()
 	b, err := c.find(bucketName)
 	if err != nil {
 		return err

@@ -14,8 +14,7 @@ func uploadPath(id string) string { return s3_constants.MultipartUploadsFolder +
 // CreateUpload begins an upload of a key and returns its id. Tags and locks of
 // o become the object's.
 func (c *Cluster) CreateUpload(bucketName, key string, o Object) (string, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.write()()
 	b, err := c.find(bucketName)
 	if err != nil {
 		return "", err
@@ -30,8 +29,7 @@ func (c *Cluster) CreateUpload(bucketName, key string, o Object) (string, error)
 
 // UploadPart adds a part to an upload.
 func (c *Cluster) UploadPart(bucketName, id string, number int, size int64) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.write()()
 	b, err := c.find(bucketName)
 	if err != nil {
 		return err
@@ -47,8 +45,7 @@ func (c *Cluster) UploadPart(bucketName, id string, number int, size int64) erro
 // The folder goes in the same step; leaveFolder keeps it, as a gateway does that
 // dies in between, and its parts then share their chunks with the object.
 func (c *Cluster) CompleteUpload(bucketName, id string, leaveFolder bool) (string, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.write()()
 	b, err := c.find(bucketName)
 	if err != nil {
 		return "", err
@@ -79,8 +76,7 @@ func (c *Cluster) CompleteUpload(bucketName, id string, leaveFolder bool) (strin
 
 // AbortUpload ends an upload and frees its parts.
 func (c *Cluster) AbortUpload(bucketName, id string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.write()()
 	b, err := c.find(bucketName)
 	if err != nil {
 		return err

@@ -214,8 +214,7 @@ func (c *Cluster) retireNullMarker(b *bucket, key string) error {
 // one takes its place when it was the latest. It is no error when there is no
 // such version. The null marker is out of its reach, as it is on the server.
 func (c *Cluster) DeleteVersion(bucketName, key, versionID string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.write()()
 	b, err := c.find(bucketName)
 	if err != nil {
 		return err
