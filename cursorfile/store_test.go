@@ -344,6 +344,9 @@ func TestStoreSaveRefusesWhatChanged(t *testing.T) {
 			if tc.since != "" {
 				holds(t, files, tc.file, tc.since)
 			}
+			if left := names(t, files); slices.ContainsFunc(left, func(name string) bool { return strings.Contains(name, ".damaged-") }) {
+				t.Errorf("a file that changed was set aside: %q", left)
+			}
 			if tc.file == "shard-03.weedlc.json" && slices.Contains(names(t, files), "shard-03.json") {
 				t.Error("the cursor was saved without its side file")
 			}
