@@ -76,8 +76,15 @@ type Permanent interface {
 	Permanent() bool
 }
 
-// Store keeps the states of shards. Load reports damage as an error; only an
-// absent cursor is a cold start. Save writes the side file first, then the
+// Damage is implemented by a Store's error that says that a cursor itself is
+// corrupt, and not that it could not be reached.
+type Damage interface {
+	error
+	Corrupt() bool
+}
+
+// Store keeps the states of shards. Load reports damage as an error that is a
+// Damage; only an absent cursor is a cold start. Save writes the side file first, then the
 // cursor, refuses to replace a file that changed since Load, and updates the
 // version tokens in st.
 type Store interface {

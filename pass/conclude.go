@@ -9,7 +9,7 @@ import (
 
 // report completes a pass's report. ctx is the caller's: when it is done, the
 // pass was interrupted.
-func (w *work) report(rep *Report, saved map[int]engine.ShardState, corrupt map[int]error, ctx context.Context) *Report {
+func (w *work) report(rep *Report, saved map[int]engine.ShardState, unloaded map[int]unread, ctx context.Context) *Report {
 	if w.exec != nil {
 		if err := w.exec.err(); err != nil {
 			w.problem(Problem{Shard: -1, Category: CategoryTransport, Message: err.Error()})
@@ -20,12 +20,19 @@ func (w *work) report(rep *Report, saved map[int]engine.ShardState, corrupt map[
 	rep.Duration = w.o.Clock().Sub(w.begun)
 	rep.Totals = w.totals()
 	rep.Interrupted = ctx.Err() != nil
-	rep.Corrupt = len(corrupt) > 0
+	for _, u := range unloaded {
+		rep.Corrupt = rep.Corrupt || u.corrupt
+		w.failed = w.failed || !u.corrupt
+	}
 	rep.CutShort = w.cut && !rep.Interrupted && !w.failed
 	partial := false
 	for _, sh := range w.o.Shards {
-		if err := corrupt[sh]; err != nil {
-			w.problem(Problem{Shard: sh, Category: CategoryCursor, Message: err.Error()})
+		if u, is := unloaded[sh]; is {
+			category := CategoryTransport
+			if u.corrupt {
+				category = CategoryCursor
+			}
+			w.problem(Problem{Shard: sh, Category: category, Message: u.err.Error()})
 			rep.Shards = append(rep.Shards, ShardReport{Shard: sh, Status: Failed})
 			continue
 		}

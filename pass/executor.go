@@ -31,8 +31,8 @@ type executor struct {
 	gateway Gateway
 	limiter *rate.Limiter // nil: no limit
 	slots   chan struct{}
-	clock   func() time.Time
 	rules   *ruleGuard
+	observe func(Deletion)
 
 	// calls outlives the end of the pass by grace, so that what was sent is
 	// also heard.
@@ -71,7 +71,7 @@ func newExecutor(ctx context.Context, o Options, gw Gateway, rules *ruleGuard, e
 	calls, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(grace, cancel) })
 	return &executor{
-		gateway: gw, limiter: o.Limiter, clock: o.Clock, rules: rules, calls: calls,
+		gateway: gw, limiter: o.Limiter, rules: rules, observe: o.Observe, calls: calls,
 		slots:    make(chan struct{}, o.Concurrency),
 		outcomes: map[Outcome]int64{}, end: end,
 	}, func() { stop(); cancel() }
@@ -79,9 +79,10 @@ func newExecutor(ctx context.Context, o Options, gw Gateway, rules *ruleGuard, e
 
 // execute carries out one verdict. It blocks for a slot, the limiter and the
 // call. Once ctx is done nothing more is sent.
-func (x *executor) execute(ctx context.Context, a *engine.Action, o *engine.Object) result {
+func (x *executor) execute(ctx context.Context, a *engine.Action, o *engine.Object, due time.Time) result {
+	settle := func(r result) result { return x.settle(Deletion{Action: a, Object: o, Due: due}, r) }
 	if reason := unsendable(o); reason != "" {
-		return x.settle(result{outcome: Blocked, reason: reason})
+		return settle(result{outcome: Blocked, reason: reason})
 	}
 	select {
 	case x.slots <- struct{}{}:
@@ -93,7 +94,7 @@ func (x *executor) execute(ctx context.Context, a *engine.Action, o *engine.Obje
 		if ctx.Err() != nil {
 			return result{unsent: unsentEnding}
 		}
-		return x.settle(result{outcome: RetryLater, reason: fmt.Sprintf("rules could not be read again: %v", err)})
+		return settle(result{outcome: RetryLater, reason: fmt.Sprintf("rules could not be read again: %v", err)})
 	} else if !ok {
 		return result{unsent: unsentRuleGone}
 	}
@@ -109,20 +110,26 @@ func (x *executor) execute(ctx context.Context, a *engine.Action, o *engine.Obje
 		// The gateway also answers this when it could not read the lock.
 		res = result{outcome: RetryLater, reason: "skipped for an object lock that the entry does not show: " + res.reason}
 	}
-	return x.settle(res)
+	return settle(res)
 }
 
-// settle counts the end of one object.
-func (x *executor) settle(r result) result {
+// settle counts the end of one object and tells the observer.
+func (x *executor) settle(d Deletion, r result) result {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.outcomes[r.outcome]++
+	if x.observe != nil {
+		d.Outcome, d.Reason = r.outcome, r.reason
+		x.observe(d)
+	}
 	return r
 }
 
 // skipLocked counts an object that is due and not sent because its own entry
 // shows a lock.
-func (x *executor) skipLocked() { x.settle(result{outcome: SkippedObjectLock}) }
+func (x *executor) skipLocked(a *engine.Action, o *engine.Object, due time.Time) {
+	x.settle(Deletion{Action: a, Object: o, Due: due}, result{outcome: SkippedObjectLock})
+}
 
 // send makes the call, again on transport errors.
 func (x *executor) send(ctx context.Context, req DeleteRequest) result {

@@ -166,16 +166,23 @@ func (k *keys) settle(ctx context.Context, b engine.Bucket, path string, g engin
 // settleOnce works through one reading of a key. It reports whether the key
 // must be read again.
 func (k *keys) settleOnce(ctx context.Context, b engine.Bucket, g *engine.Group, actions []*engine.Action, sent map[string]int64, out *settled) (changed bool) {
-	for i := 0; i < len(g.Objects); {
+	removed := false
+	for i := 0; ; {
+		if i == len(g.Objects) {
+			if !removed || i != 1 || !g.Objects[0].DeleteMarker {
+				return false
+			}
+			removed, i = false, 0 // the delete marker is alone now: judge it again
+		}
 		o := &g.Objects[i]
-		a, _, fires := engine.FirstDue(actions, o, k.now, k.clock)
+		a, verdict, fires := engine.FirstDue(actions, o, k.now, k.clock)
 		if !fires {
 			out.pending = append(out.pending, k.pendings(actions, o)...)
 			i++
 			continue
 		}
 		if o.Lock.Locked(k.now) {
-			k.exec.skipLocked()
+			k.exec.skipLocked(a, o, verdict.Due)
 			if o.Lock.RetainUntil.After(k.now) {
 				out.lockEndsNs = append(out.lockEndsNs, nanos(o.Lock.RetainUntil))
 			}
@@ -203,7 +210,7 @@ func (k *keys) settleOnce(ctx context.Context, b engine.Bucket, g *engine.Group,
 			continue
 		}
 		sent[o.VersionID] = o.ModTime.UnixNano()
-		res := k.exec.execute(ctx, a, o)
+		res := k.exec.execute(ctx, a, o, verdict.Due)
 		switch {
 		case res.unsent == unsentEnding:
 			out.ending = true
@@ -227,9 +234,9 @@ func (k *keys) settleOnce(ctx context.Context, b engine.Bucket, g *engine.Group,
 		default:
 			out.calls++
 			g.Remove(i)
+			removed = true
 		}
 	}
-	return false
 }
 
 func currentExpiry(kind engine.Kind) bool {

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"weedlc/engine"
 )
 
 // Options bound and steer one pass.
@@ -48,10 +50,23 @@ type Options struct {
 	// durations; time.Now where there is no reason for another.
 	Clock func() time.Time
 
+	// Observe is told of every object that was due, once it is settled or has
+	// failed, one at a time. It must not keep the pointers. Nil is nobody.
+	Observe func(Deletion)
+
 	// Log takes warnings and notices; Progress what a person watching wants to
 	// see. Neither is nil.
 	Log      *slog.Logger
 	Progress Progress
+}
+
+// Deletion is one object that was due, and what came of it.
+type Deletion struct {
+	Action  *engine.Action
+	Object  *engine.Object
+	Due     time.Time
+	Outcome Outcome
+	Reason  string
 }
 
 // Progress is told how far the pass is. Implementations are safe for

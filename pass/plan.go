@@ -3,6 +3,7 @@ package pass
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"maps"
@@ -401,16 +402,23 @@ func sameObject(a, b engine.Failure) bool {
 	return a.Bucket == b.Bucket && a.Key == b.Key && a.VersionID == b.VersionID && a.Action == b.Action
 }
 
-// loadStates reads the cursors. A corrupt one leaves its shard out.
-func loadStates(ctx context.Context, store Store, shards []int, now time.Time) (states []engine.ShardState, corrupt map[int]error) {
-	corrupt = map[int]error{}
+// unread is a cursor that could not be loaded: damaged, or out of reach.
+type unread struct {
+	err     error
+	corrupt bool
+}
+
+// loadStates reads the cursors. A shard whose cursor cannot be read is left out.
+func loadStates(ctx context.Context, store Store, shards []int, now time.Time) (states []engine.ShardState, failed map[int]unread) {
+	failed = map[int]unread{}
 	for _, sh := range shards {
 		st, err := store.Load(ctx, sh, now)
 		if err != nil {
-			corrupt[sh] = err
+			var damage Damage
+			failed[sh] = unread{err: err, corrupt: errors.As(err, &damage) && damage.Corrupt()}
 			continue
 		}
 		states = append(states, st)
 	}
-	return states, corrupt
+	return states, failed
 }

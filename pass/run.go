@@ -26,6 +26,10 @@ type work struct {
 	begun time.Time
 	now   time.Time
 
+	// anyTime is set when the instant is not bound to the filer's clock: nothing
+	// is deleted then.
+	anyTime bool
+
 	// ctx ends when nothing more is to be begun.
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -51,13 +55,13 @@ func Run(ctx context.Context, o Options, deps Deps) *Report {
 	w, done := begin(ctx, o, deps)
 	defer done()
 	rep := &Report{Now: w.o.Now}
-	states, corrupt, err := w.prepare()
+	states, failed, err := w.prepare()
 	if err != nil {
 		w.fail(CategoryTransport, err)
 		return w.report(rep, nil, nil, ctx)
 	}
 	final := w.carryOut(states)
-	return w.report(rep, final, corrupt, ctx)
+	return w.report(rep, final, failed, ctx)
 }
 
 // begin sets up what every kind of work shares.
@@ -87,7 +91,7 @@ func (quiet) Notice(string) {}
 func (quiet) Update(Totals) {}
 
 // prepare reads the clock, the rules and the cursors and makes the plan.
-func (w *work) prepare() (states []engine.ShardState, corrupt map[int]error, err error) {
+func (w *work) prepare() (states []engine.ShardState, failed map[int]unread, err error) {
 	book, err := w.readRules()
 	if err != nil {
 		return nil, nil, err
@@ -96,7 +100,7 @@ func (w *work) prepare() (states []engine.ShardState, corrupt map[int]error, err
 	if err != nil {
 		return nil, nil, fmt.Errorf("find the start of the meta-log: %w", err)
 	}
-	states, corrupt = loadStates(w.ctx, w.deps.Store, w.o.Shards, w.now)
+	states, failed = loadStates(w.ctx, w.deps.Store, w.o.Shards, w.now)
 	for _, st := range states {
 		for _, text := range st.Warnings {
 			w.o.Log.Warn(text, "shard", st.Shard)
@@ -108,7 +112,7 @@ func (w *work) prepare() (states []engine.ShardState, corrupt map[int]error, err
 		w.runs[r.id] = r
 	}
 	w.plan.announce(w.o.Progress)
-	return states, corrupt, nil
+	return states, failed, nil
 }
 
 // readRules fixes the pass's instant and reads the rules of every bucket.
@@ -117,7 +121,7 @@ func (w *work) readRules() (*ruleBook, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the filer's clock: %w", err)
 	}
-	if filerNow.Before(w.now) {
+	if filerNow.Before(w.now) && !w.anyTime {
 		w.now = filerNow
 	}
 	book, err := loadRules(w.ctx, w.deps.Filer, w.o.AllowUnfiltered)

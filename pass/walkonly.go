@@ -19,8 +19,13 @@ type WalkOptions struct {
 
 // Walk walks buckets once over all their rules. It reads and moves no cursor.
 func Walk(ctx context.Context, o WalkOptions, deps Deps) *Report {
+	return walkOnly(ctx, o, deps, false)
+}
+
+func walkOnly(ctx context.Context, o WalkOptions, deps Deps, anyTime bool) *Report {
 	w, done := begin(ctx, o.Options, deps)
 	defer done()
+	w.anyTime = anyTime
 	rep := &Report{Now: w.o.Now}
 	book, err := w.readRules()
 	if err == nil {
@@ -30,7 +35,7 @@ func Walk(ctx context.Context, o WalkOptions, deps Deps) *Report {
 		w.fail(CategoryTransport, err)
 		return w.report(rep, nil, nil, ctx)
 	}
-	exec, stop := newExecutor(w.ctx, w.o, deps.Gateway, w.guard, func(err error) { w.cancel(err) })
+	exec, stop := newExecutor(w.ctx, w.o, w.deps.Gateway, w.guard, func(err error) { w.cancel(err) })
 	defer stop()
 	w.exec = exec
 	defer w.watch()()

@@ -15,6 +15,12 @@ import (
 // is nearer counts as now.
 const futureTolerance = 5 * time.Minute
 
+// Damaged is the error of a cursor that cannot be read.
+type Damaged string
+
+func (d Damaged) Error() string { return string(d) }
+func (Damaged) Corrupt() bool   { return true }
+
 // Store keeps the states of shards in memory. It implements pass.Store and
 // asks the cluster's hook before and after each of a save's two steps.
 type Store struct {
@@ -83,7 +89,7 @@ func (s *Store) Load(ctx context.Context, shard int, now time.Time) (st engine.S
 		st.Found, st.Cursor = true, *f.cursor
 		switch ahead := time.Duration(f.cursor.TsNs - now.UnixNano()); {
 		case ahead > futureTolerance:
-			return fmt.Errorf("shard %d: ts_ns %d is %v in the future", shard, f.cursor.TsNs, ahead)
+			return Damaged(fmt.Sprintf("shard %d: ts_ns %d is %v in the future", shard, f.cursor.TsNs, ahead))
 		case ahead > 0:
 			st.Cursor.TsNs = now.UnixNano()
 			st.Warnings = append(st.Warnings, fmt.Sprintf("ts_ns is %v in the future: taken as now", ahead))

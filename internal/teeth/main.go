@@ -117,7 +117,7 @@ func (m mutant) try(root string, checks int) (string, error) {
 		return "", err
 	}
 	var found []string
-	for _, tests := range []string{"TestHazard|TestTrimmed|TestRecovery|TestScenario", "TestSimulation"} {
+	for _, tests := range []string{"TestHazard|TestTrimmed|TestRecovery|TestScenario|TestSlack|TestWalk", "TestSimulation"} {
 		cmd := exec.Command("go", "test", "-overlay", overlay, "-run", tests, "./pass",
 			"-rapid.checks", fmt.Sprint(checks), "-rapid.nofailfile", "-rapid.shrinktime", "1s")
 		cmd.Dir = root
