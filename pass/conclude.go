@@ -24,6 +24,7 @@ func (w *work) report(rep *Report, saved map[int]engine.ShardState, unloaded map
 		rep.Corrupt = rep.Corrupt || u.corrupt
 		w.failed = w.failed || !u.corrupt
 	}
+	rep.Failed = w.failed
 	rep.CutShort = w.cut && !rep.Interrupted && !w.failed
 	partial := false
 	for _, sh := range w.o.Shards {

@@ -25,9 +25,10 @@ type Report struct {
 	Shards   []ShardReport
 	// Errors are the findings and failures that a person must know of.
 	Errors []Problem
-	// Interrupted is set when the context was cancelled, Corrupt when a cursor
-	// could not be read, CutShort when a limit ended the pass.
-	Interrupted, Corrupt, CutShort bool
+	// Interrupted is set when the context was cancelled, Failed when the pass
+	// could not be carried out, Corrupt when a cursor is damaged, CutShort when a
+	// limit ended the pass.
+	Interrupted, Failed, Corrupt, CutShort bool
 }
 
 // Totals count over all shards.

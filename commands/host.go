@@ -1,0 +1,78 @@
+package commands
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// Host is everything of the outside that a command uses.
+type Host struct {
+	In       io.Reader
+	Out, Err io.Writer
+	// InTTY, OutTTY and ErrTTY tell whether each is a terminal.
+	InTTY, OutTTY, ErrTTY bool
+	// Env is the environment as "NAME=value".
+	Env []string
+	// Now is the wall clock.
+	Now func() time.Time
+	// Sleep waits; it returns early with the context's error.
+	Sleep func(ctx context.Context, d time.Duration) error
+	// Edit lets a person edit a file with an editor's command line.
+	Edit func(ctx context.Context, editor, file string) error
+	// Version is the release's version; empty for a build from source.
+	Version string
+	// Dial connects to a cluster.
+	Dial Dialer
+}
+
+// OSHost is the process's own streams, environment and clock, and the real
+// cluster.
+func OSHost() Host {
+	return Host{
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
+		InTTY:  term.IsTerminal(int(os.Stdin.Fd())),
+		OutTTY: term.IsTerminal(int(os.Stdout.Fd())),
+		ErrTTY: term.IsTerminal(int(os.Stderr.Fd())),
+		Env:    os.Environ(),
+		Now:    time.Now,
+		Sleep:  sleep,
+		Edit:   edit,
+		Dial:   dial,
+	}
+}
+
+// getenv is the value of an environment variable; empty when it is not set.
+// The last of several wins, as in exec.Cmd.
+func (h *Host) getenv(name string) string {
+	value := ""
+	for _, kv := range h.Env {
+		if v, ok := strings.CutPrefix(kv, name+"="); ok {
+			value = v
+		}
+	}
+	return value
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// edit runs the editor through the shell, so that VISUAL="code --wait" works.
+func edit(ctx context.Context, editor, file string) error {
+	cmd := exec.CommandContext(ctx, "sh", "-c", editor+` "$1"`, "sh", file)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	return cmd.Run()
+}

@@ -1,0 +1,103 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/spf13/pflag"
+	"golang.org/x/time/rate"
+
+	"weedlc/internal/cluster"
+	"weedlc/pass"
+)
+
+// limitOptions bound what run and walk do, and how fast.
+type limitOptions struct {
+	runtime          time.Duration
+	concurrency      int64
+	deletesPerSecond float64
+	burst            int64
+}
+
+func (o *limitOptions) AddFlags(flags *pflag.FlagSet) {
+	o.concurrency = 32
+	flags.Var(durationValue{&o.runtime}, "runtime", "stop after this long, with the progress saved; 0 is no limit")
+	flags.Var(countValue{&o.concurrency, 1}, "concurrency", "deletes in flight at most")
+	flags.Var(rateValue{&o.deletesPerSecond}, "deletes-per-second", "delete calls per second at most; 0 is no limit")
+	flags.Var(countValue{&o.burst, 0}, "burst", "delete calls that may follow each other at once; 0 is twice the rate")
+	settings(flags, "runtime", "concurrency", "deletes-per-second", "burst")
+}
+
+func (o *limitOptions) validate() error {
+	if o.burst > 0 && o.deletesPerSecond == 0 {
+		return hint(errors.New("--burst has no effect without --deletes-per-second"), "--deletes-per-second %d --burst %d", (o.burst+1)/2, o.burst)
+	}
+	return nil
+}
+
+// limiter is the one limiter of the process; nil is no limit.
+func (o *limitOptions) limiter() *rate.Limiter {
+	if o.deletesPerSecond == 0 {
+		return nil
+	}
+	burst := int(o.burst)
+	if burst == 0 {
+		burst = max(1, int(2*o.deletesPerSecond))
+	}
+	return rate.NewLimiter(rate.Limit(o.deletesPerSecond), burst)
+}
+
+// until is when a command that starts now has used up its --runtime; zero is
+// never.
+func (o *limitOptions) until(now time.Time) time.Time {
+	if o.runtime == 0 {
+		return time.Time{}
+	}
+	return now.Add(o.runtime)
+}
+
+// lockOptions steer the taking of locks.
+type lockOptions struct {
+	wait   time.Duration
+	noLock bool
+}
+
+func (o *lockOptions) AddFlags(flags *pflag.FlagSet) {
+	flags.Var(durationValue{&o.wait}, "wait", "wait this long for a shard that another pass holds")
+	flags.BoolVar(&o.noLock, "no-lock", false, "run without taking the shards' locks; nothing else may be running")
+	settings(flags, "wait", "no-lock")
+}
+
+func (o *lockOptions) validate() error {
+	if o.noLock && o.wait > 0 {
+		return errors.New("--no-lock and --wait exclude each other")
+	}
+	return nil
+}
+
+// take takes the locks of shards, unless there is to be none.
+func (o *lockOptions) take(ctx context.Context, a *app, c *Cluster, shards []int) (Lock, error) {
+	if o.noLock {
+		a.log.Warn("running without locks")
+		return noLock{}, nil
+	}
+	lock, err := c.LockShards(ctx, shards, o.wait)
+	if _, held := errors.AsType[*cluster.HeldError](err); held {
+		return nil, hint(coded{err, exitHeld}, "--wait 10m waits for it")
+	}
+	if errors.Is(err, cluster.ErrNoLockServer) {
+		return nil, hint(err, "try again in a minute; --no-lock works without, if nothing else is running")
+	}
+	return lock, err
+}
+
+type noLock struct{}
+
+func (noLock) Err(int) error { return nil }
+func (noLock) Release()      {}
+
+// apply puts the limits into the options of a pass.
+func (o *limitOptions) apply(p *pass.Options) {
+	p.Concurrency = int(o.concurrency)
+}

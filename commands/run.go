@@ -1,0 +1,153 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"weedlc/pass"
+)
+
+// runOptions are the flags of run.
+type runOptions struct {
+	cluster clusterOptions
+	shards  shardOptions
+	rules   ruleOptions
+	limits  limitOptions
+	locks   lockOptions
+	cursors storeOptions
+	output  outputOptions
+
+	events            int64
+	refresh           time.Duration
+	walkerInterval    time.Duration
+	metaLogRetention  time.Duration
+	settle            time.Duration
+	reconcileInterval time.Duration
+}
+
+func (o *runOptions) AddFlags(flags *pflag.FlagSet) {
+	o.cluster.AddFlags(flags)
+	o.shards.AddFlags(flags)
+	o.rules.AddFlags(flags)
+	o.limits.AddFlags(flags)
+	o.locks.AddFlags(flags)
+	o.cursors.AddFlags(flags)
+	o.output.AddFlags(flags, "only what was left undone")
+	o.settle, o.reconcileInterval = 5*time.Minute, 30*day
+	flags.Var(countValue{&o.events, 0}, "events", "meta-log events to read in a pass at most; 0 is no limit")
+	flags.Var(durationValue{&o.refresh}, "refresh", "start another pass this long after the start of the last; 0 is one pass")
+	flags.Var(durationValue{&o.walkerInterval}, "walker-interval", "least time between two walks for rules that need one; 0 is every pass")
+	addMetaLogRetention(flags, &o.metaLogRetention)
+	flags.Var(durationValue{&o.settle}, "settle", "how long the meta-log may take to show an event")
+	flags.Var(durationValue{&o.reconcileInterval}, "reconcile-interval", "how often each bucket is walked over all its rules, whatever the log says; 0 is never")
+	settings(flags, "events", "refresh", "walker-interval", "settle", "reconcile-interval")
+}
+
+func (o *runOptions) validate() error {
+	return errors.Join(o.limits.validate(), o.locks.validate())
+}
+
+func newRun(a *app) *cobra.Command {
+	var o runOptions
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "One pass: delete what the rules say is due, and save the positions",
+		Long: `Run one pass over the shards: read the meta-log from where the last pass
+stopped, walk the buckets that need it, delete what is due now, save the
+positions, stop.
+
+The first pass over a cluster has no positions: it walks every bucket that has
+rules, and says so before it starts. An object is deleted only if the gateway
+still sees exactly what was judged here. What could not be done is named on
+standard output, keeps its place, and is tried again by the next pass.
+
+On a terminal the result is a table of the shards. On a pipe it is what was
+left undone and how to go on, so that cron's mail is empty on a good day; with
+--output the whole result. The last line on standard error is the heartbeat:
+
+  daily_run: status=ok shards=16 errors=0 duration=7s cursor_lag_max=2h0m0s walked_max_age=3m0s
+
+Columns with --output tsv: shard, status, position, lag in seconds, events read,
+entries walked, delete calls, reason for a recovery walk, blocked object.`,
+		Example: `  weedlc run
+  weedlc run --shards 0-7 --deletes-per-second 200 --runtime 2h
+  weedlc run --output json | jq .totals`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.validate(); err != nil {
+				return err
+			}
+			return o.run(cmd.Context(), a)
+		},
+	}
+	o.AddFlags(cmd.Flags())
+	return cmd
+}
+
+func (o *runOptions) run(ctx context.Context, a *app) error {
+	shards, err := o.shards.selected(a.global.layers)
+	if err != nil {
+		return err
+	}
+	start := a.host.Now()
+	until, limiter := o.limits.until(start), o.limits.limiter()
+	c, err := a.dial(ctx, o.cluster, true)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	store := o.cursors.open(a, c)
+
+	for {
+		start = a.host.Now()
+		opts := pass.Options{
+			Now: start, Shards: shards, Events: o.events,
+			WalkerInterval: o.walkerInterval, MetaLogRetention: o.metaLogRetention,
+			Settle: o.settle, ReconcileInterval: o.reconcileInterval,
+		}
+		o.rules.apply(&opts)
+		o.limits.apply(&opts)
+		opts.Until, opts.Limiter = until, limiter
+		err := a.pass(ctx, c, o.locks, opts, o.output.form, func(ctx context.Context, opts pass.Options) *pass.Report {
+			return pass.Run(ctx, opts, pass.Deps{Filer: c.Filer, Gateway: c.Gateway, Store: store})
+		})
+		next := start.Add(o.refresh)
+		if o.refresh == 0 || codeOf(err) == exitInterrupted || !until.IsZero() && !next.Before(until) {
+			return err
+		}
+		tell(a.stderr, err)
+		if err := a.host.Sleep(ctx, next.Sub(a.host.Now())); err != nil {
+			return err
+		}
+	}
+}
+
+// pass takes the locks, carries out one pass, and renders it. An ending is
+// what it returns when the pass did not do everything.
+func (a *app) pass(ctx context.Context, c *Cluster, locks lockOptions, opts pass.Options, form string,
+	carryOut func(context.Context, pass.Options) *pass.Report) error {
+	lock, err := locks.take(ctx, a, c, opts.Shards)
+	if err != nil {
+		return err
+	}
+	defer lock.Release()
+	opts.Held, opts.Clock = lock.Err, a.host.Now
+	opts.Log, opts.Progress = a.log, newProgress(a)
+
+	report := carryOut(ctx, opts)
+	a.stderr.clear()
+	writeErr := a.writeReport(report, form)
+	fmt.Fprintln(a.stderr, heartbeat(report))
+	if writeErr != nil {
+		a.log.Debug("the result could not be written", "error", writeErr)
+	}
+	if code := worst(codesOf(report)...); code != exitDone {
+		return ending{code}
+	}
+	return nil
+}
