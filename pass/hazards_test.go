@@ -759,3 +759,30 @@ func TestReadLogFails_ProgressIsSaved(t *testing.T) {
 		t.Fatalf("%d calls, want 4", n)
 	}
 }
+
+// A position that a person moved back is honoured: everything since is read
+// again. One moved forward skips nothing.
+func TestMovedBackByHand(t *testing.T) {
+	w := plainWorld(t, rule(everything, expireAfter(30)))
+	w.okPass()
+	for d := 1.0; d <= 5; d++ {
+		w.at(d)
+		w.put("k"+string(rune('0'+int(d))), memcluster.Object{Size: 1})
+		w.okPass()
+	}
+	w.at(6)
+	w.okPass()
+	w.at(6.1)
+	if rep := w.okPass(); rep.Totals.EventsScanned != 0 {
+		t.Fatalf("%d events in a quiet pass", rep.Totals.EventsScanned)
+	}
+	for _, sh := range allShards {
+		cur, _ := w.store.Cursor(sh)
+		cur.TsNs = start.Add(36 * hour).UnixNano()
+		w.store.PutCursor(sh, cur)
+	}
+	w.at(6.2)
+	if rep := w.okPass(); rep.Totals.EventsScanned != 4 {
+		t.Fatalf("%d events since the time that a person set, want 4", rep.Totals.EventsScanned)
+	}
+}
