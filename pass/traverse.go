@@ -270,27 +270,54 @@ func (t *traversal) versions(ctx context.Context, dir, name string, container, b
 	return true, t.visit(ctx, key, engine.NewGroup(b.Name, key, container, files, bare), paths)
 }
 
-// list hands over the entries of a folder page by page.
+// list hands over the entries of a folder page by page. While one page is
+// worked through the next is on its way.
 func (t *traversal) list(ctx context.Context, folder, prefix string, fn func(*engine.Entry) error) error {
-	page := Page{Bucket: t.walk.bucket.Name, Folder: folder, Prefix: prefix, Limit: PageSize}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	next := t.page(ctx, folder, prefix, "")
 	for {
-		if ctx.Err() != nil {
-			return errEnding
+		p := next()
+		if p.err != nil {
+			return t.broken(ctx, fmt.Errorf("list %q of bucket %q: %w", folder, t.walk.bucket.Name, p.err))
 		}
-		entries, err := t.filer.List(ctx, page)
-		if err != nil {
-			return t.broken(ctx, fmt.Errorf("list %q of bucket %q: %w", folder, page.Bucket, err))
+		last := len(p.entries) < PageSize
+		if !last {
+			next = t.page(ctx, folder, prefix, p.entries[len(p.entries)-1].Name)
 		}
-		for i := range entries {
-			if err := fn(&entries[i]); err != nil {
+		for i := range p.entries {
+			if err := fn(&p.entries[i]); err != nil {
 				return err
 			}
 		}
-		if len(entries) < page.Limit {
+		if last {
 			return nil
 		}
-		page.After = entries[len(entries)-1].Name
+		if ctx.Err() != nil {
+			return errEnding
+		}
 	}
+}
+
+// fetched is one page, or why there is none.
+type fetched struct {
+	entries []engine.Entry
+	err     error
+}
+
+// page asks for one page of a folder. The first is fetched when it is waited
+// for, later ones at once.
+func (t *traversal) page(ctx context.Context, folder, prefix, after string) (wait func() fetched) {
+	fetch := func() fetched {
+		entries, err := t.filer.List(ctx, Page{Bucket: t.walk.bucket.Name, Folder: folder, Prefix: prefix, After: after, Limit: PageSize})
+		return fetched{entries, err}
+	}
+	if after == "" {
+		return fetch
+	}
+	ready := make(chan fetched, 1)
+	go func() { ready <- fetch() }()
+	return func() fetched { return <-ready }
 }
 
 // broken tells an error of the filer from the end of the pass.

@@ -119,7 +119,7 @@ func (m mutant) try(root string, checks int) (string, error) {
 	var found []string
 	for _, tests := range []string{"TestHazard|TestTrimmed|TestRecovery|TestScenario|TestSlack|TestWalk|TestYoung|TestMovedBack", "TestSimulation"} {
 		cmd := exec.Command("go", "test", "-overlay", overlay, "-run", tests, "./pass",
-			"-rapid.checks", fmt.Sprint(checks), "-rapid.nofailfile", "-rapid.shrinktime", "1s")
+			"-rapid.checks", fmt.Sprint(checks/10), "-rapid.nofailfile", "-rapid.shrinktime", "1s")
 		cmd.Dir = root
 		out, err := cmd.CombinedOutput()
 		if err == nil {
