@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -170,12 +171,14 @@ func TestHazardE1_RulesThereAndBackUnderTheBuiltin(t *testing.T) {
 // killAfterFirstSave lets the first file of a shard's save through and nothing
 // after it.
 func (w *world) killAfterFirstSave(shard int) {
-	dead := false
+	var dead atomic.Bool
 	w.c.SetHook(func(c memcluster.Call) error {
-		if dead {
+		if dead.Load() {
 			return memcluster.Killed{}
 		}
-		dead = c.Done && c.Shard == shard && (c.Op == memcluster.OpSaveSide || c.Op == memcluster.OpSaveCursor)
+		if c.Done && c.Shard == shard && (c.Op == memcluster.OpSaveSide || c.Op == memcluster.OpSaveCursor) {
+			dead.Store(true)
+		}
 		return nil
 	})
 }

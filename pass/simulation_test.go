@@ -365,7 +365,12 @@ func (h *history) disturb() (disturbed bool) {
 	}
 	if rare(h.h.kills, "kill") {
 		kill := memcluster.KillAfter(rapid.IntRange(5, 250).Draw(h.T, "calls"), &h.killed)
-		h.c.SetHook(func(c memcluster.Call) error { return errors.Join(h.hook(c), kill(c)) })
+		h.c.SetHook(func(c memcluster.Call) error {
+			err := h.hook(c)
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			return errors.Join(err, kill(c))
+		})
 		disturbed = true
 	}
 	if rare(h.h.kills, "budget") {
