@@ -118,17 +118,20 @@ func TestResetCold(t *testing.T) {
 	equal(t, "backup", h.read("shard-03.json.bak-20261130T120000Z"), old)
 }
 
-func TestResetToATimeMakesTheSideFileForeign(t *testing.T) {
+func TestResetToATimeMovesEveryPosition(t *testing.T) {
 	h := newTestHost(t)
-	at := noon.Add(-2 * day)
-	saved(t, h, 3, at)
+	at := noon.Add(-2 * day).UnixNano()
+	saved(t, h, 3, noon.Add(-5*day))
 	saved(t, h, 4, noon.Add(-time.Hour))
-	h.must(exitDone, "cursor", "reset", "--to", "2d", "--shards", "3-4", "--yes")
-	for shard, want := range map[int]int64{3: at.UnixNano() - 1, 4: at.UnixNano()} {
+	h.must(exitDone, "cursor", "reset", "--to", "2d", "--shards", "3-5", "--yes")
+	for _, shard := range []int{3, 4} {
 		st := h.load(shard)
-		if st.Cursor.TsNs != want || !foreign(&st) || !st.SideFound || len(st.Side.Buckets) != 1 {
-			t.Errorf("shard %d: %+v, want a foreign cursor at %d with its memory", shard, st, want)
+		if st.Cursor.TsNs != at || st.Side.ArrivalsNs != at || st.Side.Groups[day] != at || len(st.Side.Buckets) != 1 {
+			t.Errorf("shard %d: %+v, want every position at %d and its memory kept", shard, st, at)
 		}
+	}
+	if st := h.load(5); st.Cursor.TsNs != at || st.SideFound {
+		t.Errorf("shard 5: %+v, want a cursor alone", st)
 	}
 }
 

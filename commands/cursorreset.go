@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -169,7 +170,7 @@ func (r *resetter) plan(ctx context.Context, shard int) (shardReset, error) {
 		r.rules.moveToNow(&p.state, r.now)
 		p.target = instant(nanos(p.state.Cursor.TsNs), "no position").text
 	case !r.to.cold:
-		p.state.Cursor.TsNs = r.position(&st)
+		moveTo(&p.state, r.to.resolve(r.now).UnixNano())
 		p.target = instant(nanos(p.state.Cursor.TsNs), "").text
 	}
 	return p, nil
@@ -199,14 +200,17 @@ func (r *resetter) besideDamage(ctx context.Context, shard int) (engine.ShardSta
 	return st, nil
 }
 
-// position is the ts_ns of a reset to a time. It never equals the side file's,
-// so that every position starts anew from it.
-func (r *resetter) position(st *engine.ShardState) int64 {
-	ns := r.to.resolve(r.now).UnixNano()
-	if st.SideFound && st.Side.TsNs == ns {
-		ns--
+// moveTo puts the cursor and every position beside it at a time, forward too.
+func moveTo(st *engine.ShardState, ns int64) {
+	st.Cursor.TsNs = ns
+	if !st.SideFound {
+		return
 	}
-	return ns
+	st.Side.ArrivalsNs = ns
+	st.Side.Groups = maps.Clone(st.Side.Groups)
+	for delay := range st.Side.Groups {
+		st.Side.Groups[delay] = ns
+	}
 }
 
 func (r *resetter) carryOut(ctx context.Context, p shardReset) ([]string, error) {
@@ -217,7 +221,7 @@ func (r *resetter) carryOut(ctx context.Context, p shardReset) ([]string, error)
 	if err != nil {
 		return backups, err
 	}
-	if r.to.now {
+	if r.to.now || p.state.SideFound {
 		return backups, r.store.Save(ctx, &p.state)
 	}
 	text, err := cursorfile.EncodeCursor(p.shard, p.state.Cursor, p.state.CursorExtra)
@@ -256,7 +260,7 @@ func (r *resetter) effect(plans []shardReset) []string {
 		forth, back = forth || moved, back || !moved
 	}
 	if back {
-		lines = append(lines, "the next pass will read the log again from an hour before the new position, and send a delete only for what is still due")
+		lines = append(lines, "the next pass will read the log again from the new position, and send a delete only for what is still due")
 	}
 	if forth {
 		lines = append(lines, "it will not read the log before that: what came due there is left to the next walk of its bucket")
@@ -275,5 +279,5 @@ func moveEffect(oldNs, newNs int64) string {
 	case newNs < oldNs:
 		return fmt.Sprintf("the next pass reads the log again from %s, less an hour: %s more", nanos(newNs).Format(time.RFC3339), formatDuration((time.Duration(oldNs-newNs) * time.Nanosecond).Truncate(time.Second)))
 	}
-	return fmt.Sprintf("the next pass does not read the log before %s, less an hour: what came due there is left to the next walk of its bucket", nanos(newNs).Format(time.RFC3339))
+	return "the next pass goes on from the positions beside the cursor, which stay where they are: weedlc cursor reset --to TIME moves them too"
 }
