@@ -21,6 +21,7 @@ type keys struct {
 	exec  *executor
 	now   time.Time
 	clock engine.DayClock
+	pages int // entries of one listing call
 	// leftover is told of an upload that shares its chunks with an object.
 	leftover func(o *engine.Object)
 }
@@ -128,7 +129,7 @@ func (k *keys) lookup(ctx context.Context, bucket, path string) (*engine.Entry, 
 // children lists a whole folder.
 func (k *keys) children(ctx context.Context, bucket, folder string) ([]engine.Entry, error) {
 	var all []engine.Entry
-	page := Page{Bucket: bucket, Folder: folder, Limit: PageSize}
+	page := Page{Bucket: bucket, Folder: folder, Limit: k.pages}
 	for {
 		entries, err := k.filer.List(ctx, page)
 		if err != nil {

@@ -38,6 +38,10 @@ type Options struct {
 	// is never.
 	ReconcileInterval time.Duration
 
+	// PageSize is how many entries one listing call asks for; 0 is
+	// DefaultPageSize.
+	PageSize int
+
 	// AllowUnfiltered accepts rules with neither Filter nor Prefix.
 	AllowUnfiltered bool
 	// MidnightClock rounds due times up to the next 00:00 UTC.
@@ -78,5 +82,5 @@ type Progress interface {
 	Update(Totals)
 }
 
-// PageSize is how many entries one listing call asks for.
-const PageSize = 1024
+// DefaultPageSize is how many entries one listing call asks for.
+const DefaultPageSize = 1024

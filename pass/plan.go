@@ -283,6 +283,11 @@ func walkOf(walks map[string]*bucketWalk, p *plan, name string) *bucketWalk {
 
 // announce says what will be walked and why, where it is more than the usual.
 func (p *plan) announce(progress Progress) {
+	for _, a := range p.walk.Actions() {
+		if a.IsReplayKind() && a.Active() {
+			progress.Notice(fmt.Sprintf("bucket %q, rule %q: %s is left to walks: %s is longer than the meta-log reaches", a.Bucket, a.Rule.Label(), a.Kind, days(a.Delay)))
+		}
+	}
 	for _, why := range []struct{ reason, text string }{
 		{coldStart, "first pass"},
 		{rulesChanged, "rules changed"},
@@ -300,6 +305,9 @@ func (p *plan) announce(progress Progress) {
 		}
 	}
 }
+
+// days is a delay in whole days.
+func days(d time.Duration) string { return plural(int(d/engine.Day()), "day") }
 
 func plural(n int, noun string) string {
 	if n == 1 {

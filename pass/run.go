@@ -76,6 +76,9 @@ func begin(ctx context.Context, o Options, deps Deps) (*work, func()) {
 		o.Progress = quiet{}
 	}
 	o.Concurrency = max(1, o.Concurrency)
+	if o.PageSize <= 0 {
+		o.PageSize = DefaultPageSize
+	}
 	w := &work{o: o, deps: deps, begun: o.Clock(), now: o.Now, seen: map[Problem]bool{}, runs: map[int]*shardRun{}}
 	soft, stop := ctx, context.CancelFunc(func() {})
 	if !o.Until.IsZero() {
@@ -171,7 +174,7 @@ func (w *work) carryOut(states []engine.ShardState) map[int]engine.ShardState {
 
 func (w *work) keys() *keys {
 	return &keys{
-		filer: w.deps.Filer, exec: w.exec, now: w.now, clock: dayClock(w.o),
+		filer: w.deps.Filer, exec: w.exec, now: w.now, clock: dayClock(w.o), pages: w.o.PageSize,
 		leftover: func(o *engine.Object) {
 			w.problem(Problem{Shard: -1, Bucket: o.Bucket, Category: CategoryUpload,
 				Message: fmt.Sprintf("upload %q of key %q is left alone: the key's object owns its chunks, so aborting it would destroy that object", o.UploadID, o.Key)})

@@ -281,7 +281,7 @@ func (t *traversal) list(ctx context.Context, folder, prefix string, fn func(*en
 		if p.err != nil {
 			return t.broken(ctx, fmt.Errorf("list %q of bucket %q: %w", folder, t.walk.bucket.Name, p.err))
 		}
-		last := len(p.entries) < PageSize
+		last := len(p.entries) < t.keys.pages
 		if !last {
 			next = t.page(ctx, folder, prefix, p.entries[len(p.entries)-1].Name)
 		}
@@ -309,7 +309,7 @@ type fetched struct {
 // for, later ones at once.
 func (t *traversal) page(ctx context.Context, folder, prefix, after string) (wait func() fetched) {
 	fetch := func() fetched {
-		entries, err := t.filer.List(ctx, Page{Bucket: t.walk.bucket.Name, Folder: folder, Prefix: prefix, After: after, Limit: PageSize})
+		entries, err := t.filer.List(ctx, Page{Bucket: t.walk.bucket.Name, Folder: folder, Prefix: prefix, After: after, Limit: t.keys.pages})
 		return fetched{entries, err}
 	}
 	if after == "" {
