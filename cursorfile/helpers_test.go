@@ -242,6 +242,12 @@ func drawSide(t *rapid.T) engine.Side {
 	}
 	for _, name := range rapid.SliceOfN(rapid.String(), 0, 4).Draw(t, "buckets") {
 		b := engine.BucketMemory{Rules: drawHash(t, "rules"), ReconciledNs: drawPast(t, "reconciled_ns")}
+		if rapid.Bool().Draw(t, "walk") {
+			b.Walk = &engine.WalkPoint{
+				StartedNs: drawPast(t, "started_ns"), Rules: drawHash(t, "walk rules"),
+				From: rapid.String().Draw(t, "from"), Bound: rapid.Bool().Draw(t, "bound"),
+			}
+		}
 		var at int64
 		for range rapid.IntRange(0, 3).Draw(t, "walks") {
 			at += rapid.Int64Range(1, 1<<61).Draw(t, "walk_at after")

@@ -74,7 +74,7 @@ func decodeBuckets(o *object) (map[string]engine.BucketMemory, map[string]map[st
 	unknown := map[string]map[string]json.RawMessage{}
 	for _, name := range o.names {
 		b := o.object(name, false)
-		for field, value := range b.unknown("rules", "walk_at_ns", "reconciled_ns") {
+		for field, value := range b.unknown("rules", "walk_at_ns", "reconciled_ns", "walk") {
 			if unknown[name] == nil {
 				unknown[name] = map[string]json.RawMessage{}
 			}
@@ -84,9 +84,24 @@ func decodeBuckets(o *object) (map[string]engine.BucketMemory, map[string]map[st
 			Rules:        b.hash("rules"),
 			WalkAtNs:     decodeWalkAt(b),
 			ReconciledNs: b.past("reconciled_ns"),
+			Walk:         decodeWalkPoint(b),
 		}
 	}
 	return buckets, unknown
+}
+
+func decodeWalkPoint(o *object) *engine.WalkPoint {
+	if !o.has("walk") {
+		return nil
+	}
+	w := o.object("walk", false)
+	w.unknown("started_ns", "rules", "from", "bound")
+	return &engine.WalkPoint{
+		StartedNs: w.past("started_ns"),
+		Rules:     w.hash("rules"),
+		From:      w.string("from"),
+		Bound:     optional(w, "bound", w.bool),
+	}
 }
 
 func decodeWalkAt(o *object) []int64 {
@@ -204,6 +219,10 @@ func encodeBuckets(buckets map[string]engine.BucketMemory, kept []byte) (ordered
 			{"rules", b.Rules[:]},
 			{"walk_at_ns", append([]int64{}, b.WalkAtNs...)},
 			{"reconciled_ns", b.ReconciledNs},
+		}
+		if w := b.Walk; w != nil {
+			point := ordered{{"started_ns", w.StartedNs}, {"rules", w.Rules[:]}, {"from", w.From}}
+			memory = append(memory, field{"walk", add(point, "bound", w.Bound)})
 		}
 		o = append(o, field{name, keep(memory, unknown[name])})
 	}

@@ -49,6 +49,22 @@ type BucketMemory struct {
 	// ReconciledNs is when the bucket was last walked over all its rules, or
 	// first seen; 0 is neither.
 	ReconciledNs int64
+	// Walk is where a walk that was cut goes on; nil when none was.
+	Walk *WalkPoint
+}
+
+// WalkPoint is where a walk of one bucket goes on.
+type WalkPoint struct {
+	// StartedNs is the instant of the pass in which the walk first started.
+	StartedNs int64
+	// Rules is the hash of the bucket's rules then; with others the walk starts
+	// anew.
+	Rules Hash
+	// From is the first path, in the order of the traversal, that may not have
+	// been dealt with.
+	From string
+	// Bound marks a walk over the walk-bound rules only.
+	Bound bool
 }
 
 // Failure is one delete or look-up that did not succeed.

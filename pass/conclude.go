@@ -2,6 +2,8 @@ package pass
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"weedlc/engine"
@@ -19,6 +21,7 @@ func (w *work) report(rep *Report, saved map[int]engine.ShardState, unloaded map
 	rep.Now = w.now
 	rep.Duration = w.o.Clock().Sub(w.begun)
 	rep.Totals = w.totals()
+	rep.Walks = w.walkReports()
 	rep.Interrupted = ctx.Err() != nil
 	for _, u := range unloaded {
 		rep.Corrupt = rep.Corrupt || u.corrupt
@@ -68,6 +71,7 @@ func (w *work) shardReport(r *shardRun, saved map[int]engine.ShardState) ShardRe
 		Shard: r.id, Status: OK, TsNs: st.Cursor.TsNs, LastWalkedNs: st.Cursor.LastWalkedNs,
 		EventsScanned: r.events, EntriesWalked: r.walked, DeleteCalls: r.calls,
 		Recovery: r.recovery, Blocked: st.Side.Blocked, Failed: st.Side.Failed,
+		Windows: r.windows(),
 	}
 	if s.TsNs > 0 {
 		s.Lag = w.now.Sub(time.Unix(0, s.TsNs))
@@ -99,4 +103,33 @@ func failedProblem(shard int, f engine.Failure) Problem {
 		what += ", " + f.Action
 	}
 	return Problem{Shard: shard, Bucket: f.Bucket, RuleID: f.RuleID, Category: CategoryBlocked, Message: what + ": " + text}
+}
+
+// walkReports are the walks that the pass set out to make.
+func (w *work) walkReports() []WalkReport {
+	if w.plan == nil {
+		return nil
+	}
+	var walks []WalkReport
+	for _, bw := range w.plan.walks {
+		walks = append(walks, WalkReport{
+			Bucket: bw.bucket.Name, Why: sortedKeys(bw.why),
+			Full: slices.Sorted(maps.Keys(bw.full)), Bound: slices.Sorted(maps.Keys(bw.steady)),
+		})
+	}
+	return walks
+}
+
+// windows are the parts of the log that are read for the shard.
+func (r *shardRun) windows() []Window {
+	var windows []Window
+	if r.arrivalsEnd > r.arrivals {
+		windows = append(windows, Window{AfterNs: r.arrivals, UntilNs: r.arrivalsEnd})
+	}
+	for _, d := range slices.Sorted(maps.Keys(r.groups)) {
+		if r.groupEnds[d] > r.groups[d] {
+			windows = append(windows, Window{Delay: d, AfterNs: r.groups[d], UntilNs: r.groupEnds[d]})
+		}
+	}
+	return windows
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -125,8 +126,6 @@ func (x *executor) settle(d Deletion, r result) result {
 	return r
 }
 
-// skipLocked counts an object that is due and not sent because its own entry
-// shows a lock.
 func (x *executor) skipLocked(a *engine.Action, o *engine.Object, due time.Time) {
 	x.settle(Deletion{Action: a, Object: o, Due: due}, result{outcome: SkippedObjectLock})
 }
@@ -182,22 +181,16 @@ func (x *executor) fail(err error) {
 	}
 }
 
-// err is the error that ends the pass, nil while there is none.
 func (x *executor) err() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.fatal
 }
 
-// counts copies the outcomes so far.
-func (x *executor) counts() map[Outcome]int64 {
+func (x *executor) counts() (calls int64, outcomes map[Outcome]int64) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	out := make(map[Outcome]int64, len(x.outcomes))
-	for k, v := range x.outcomes {
-		out[k] = v
-	}
-	return out
+	return x.sent.Load(), maps.Clone(x.outcomes)
 }
 
 // unsendable says why an object must not be sent, or nothing. The gateway

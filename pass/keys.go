@@ -18,12 +18,27 @@ func isNotFound(err error) bool { return errors.Is(err, engine.ErrNotFound) }
 // is due. Replay and walk share it.
 type keys struct {
 	filer Filer
-	exec  *executor
+	exec  carrier
 	now   time.Time
 	clock engine.DayClock
 	pages int // entries of one listing call
 	// leftover is told of an upload that shares its chunks with an object.
 	leftover func(o *engine.Object)
+	// ghosts is nil unless what was carried out is still there: in a preview.
+	ghosts *ghosts
+}
+
+// carrier carries out verdicts: the executor, or the recorder in its place.
+type carrier interface {
+	// execute has one object deleted and says how that ended.
+	execute(ctx context.Context, a *engine.Action, o *engine.Object, due time.Time) result
+	// skipLocked counts an object that is due and not sent because its own entry
+	// shows a lock.
+	skipLocked(a *engine.Action, o *engine.Object, due time.Time)
+	// counts are the delete calls and the ends of objects so far.
+	counts() (calls int64, outcomes map[Outcome]int64)
+	// err is the error that ends the pass, nil while there is none.
+	err() error
 }
 
 // maxRereads is how often a key that changes under our hands is read again.
@@ -150,12 +165,17 @@ func (k *keys) children(ctx context.Context, bucket, folder string) ([]engine.En
 func (k *keys) settle(ctx context.Context, b engine.Bucket, path string, g engine.Group, actions []*engine.Action) settled {
 	var out settled
 	sent := map[string]int64{} // version id → mtime of the entry that a call was made for
+	k.ghosts.takeOut(&g, path, b.Versioning, k.now)
 	for reread := 0; ; reread++ {
-		changed := k.settleOnce(ctx, b, &g, actions, sent, &out)
+		changed := k.settleOnce(ctx, b, path, &g, actions, sent, &out)
 		if !changed || reread == maxRereads {
 			return out
 		}
 		fresh, err := k.read(ctx, b, path)
+		if err != nil && ctx.Err() != nil {
+			out.ending = true
+			return out
+		}
 		if err != nil {
 			out.failures = append(out.failures, lookupFailure(b.Name, path, err))
 			return out
@@ -166,7 +186,7 @@ func (k *keys) settle(ctx context.Context, b engine.Bucket, path string, g engin
 
 // settleOnce works through one reading of a key. It reports whether the key
 // must be read again.
-func (k *keys) settleOnce(ctx context.Context, b engine.Bucket, g *engine.Group, actions []*engine.Action, sent map[string]int64, out *settled) (changed bool) {
+func (k *keys) settleOnce(ctx context.Context, b engine.Bucket, path string, g *engine.Group, actions []*engine.Action, sent map[string]int64, out *settled) (changed bool) {
 	removed := false
 	for i := 0; ; {
 		if i == len(g.Objects) {
@@ -183,7 +203,9 @@ func (k *keys) settleOnce(ctx context.Context, b engine.Bucket, g *engine.Group,
 			continue
 		}
 		if o.Lock.Locked(k.now) {
-			k.exec.skipLocked(a, o, verdict.Due)
+			if !k.ghosts.isKnown(b.Name, path, o) {
+				k.exec.skipLocked(a, o, verdict.Due)
+			}
 			if o.Lock.RetainUntil.After(k.now) {
 				out.lockEndsNs = append(out.lockEndsNs, nanos(o.Lock.RetainUntil))
 			}
@@ -192,6 +214,10 @@ func (k *keys) settleOnce(ctx context.Context, b engine.Bucket, g *engine.Group,
 		}
 		if o.UploadID != "" {
 			left, err := k.isLeftover(ctx, b, o)
+			if err != nil && ctx.Err() != nil {
+				out.ending = true
+				return false
+			}
 			if err != nil {
 				out.failures = append(out.failures, failureOf(a, o, result{outcome: RetryLater, reason: err.Error()}, k.now))
 				return false
@@ -227,6 +253,7 @@ func (k *keys) settleOnce(ctx context.Context, b engine.Bucket, g *engine.Group,
 			return true
 		case res.outcome == Done && b.Versioned() && currentExpiry(a.Kind):
 			out.calls++
+			k.ghosts.demoted(b.Name, path, o)
 			version := o.VersionID
 			g.Demote(k.now, b.Versioning)
 			if i < len(g.Objects) && g.Objects[i].VersionID == version {
@@ -234,6 +261,7 @@ func (k *keys) settleOnce(ctx context.Context, b engine.Bucket, g *engine.Group,
 			}
 		default:
 			out.calls++
+			k.ghosts.removed(b.Name, path, o)
 			g.Remove(i)
 			removed = true
 		}

@@ -81,7 +81,13 @@ func (pl *planner) plan(book *ruleBook, states []engine.ShardState, horizon int6
 	for _, w := range walks {
 		p.walks = append(p.walks, w)
 	}
-	slices.SortFunc(p.walks, func(a, b *bucketWalk) int { return cmp.Compare(a.bucket.Name, b.bucket.Name) })
+	// A bucket that was left behind comes first.
+	slices.SortFunc(p.walks, func(a, b *bucketWalk) int {
+		if (a.from == "") != (b.from == "") {
+			return cmp.Compare(b.from, a.from)
+		}
+		return cmp.Compare(a.bucket.Name, b.bucket.Name)
+	})
 	return p
 }
 
@@ -131,31 +137,49 @@ func (pl *planner) shard(p *plan, st engine.ShardState, walks map[string]*bucket
 		case trimmed:
 			why = logTrimmed
 		}
-		if why != "" {
+		point := m.Walk
+		if point != nil && (every != "" || point.Rules != m.today) {
+			point = nil // the walk starts anew
+		}
+		switch {
+		case why != "":
 			r.recovery = cmp.Or(r.recovery, why)
 			m.Rules = engine.Hash{} // until the walk has come to its end
-			pl.lower(p, r, name)
 			w := walkOf(walks, p, name)
-			w.full[r.id], w.odd[r.id] = true, true
-			if w.bucket.CreatedNs < p.horizon {
-				w.trimmed[r.id] = true
+			w.full[r.id], w.odd[r.id], w.why[why] = true, true, true
+			w.trimmed[r.id] = w.bucket.CreatedNs < p.horizon
+			if point != nil && !point.Bound {
+				pl.lower(p, r, name, point.StartedNs, true)
+				w.join(r.id, point.StartedNs, point.From)
+			} else {
+				pl.lower(p, r, name, now, false)
+				w.join(r.id, now, "")
 			}
-			w.why[why] = true
-			continue
-		}
-		if len(m.WalkAtNs) > 0 && m.WalkAtNs[0] <= now {
+		case point != nil && !point.Bound:
+			w := walkOf(walks, p, name)
+			w.full[r.id], w.why["resumed"] = true, true
+			w.join(r.id, point.StartedNs, point.From)
+		case len(m.WalkAtNs) > 0 && m.WalkAtNs[0] <= now:
 			w := walkOf(walks, p, name)
 			w.full[r.id], w.why["walk_at"] = true, true
-		} else if pl.reconcileDue(name, m.ReconciledNs) {
+			w.join(r.id, now, "")
+		case pl.reconcileDue(name, m.ReconciledNs):
 			w := walkOf(walks, p, name)
 			w.full[r.id], w.why["reconciliation"] = true, true
+			w.join(r.id, now, "")
 		}
 	}
 	if pl.walkerDue(st.Cursor.LastWalkedNs) {
 		for _, name := range p.walk.Buckets() {
 			w := walkOf(walks, p, name)
-			if !w.full[r.id] {
-				w.steady[r.id], w.why["walk_bound"] = true, true
+			if w.full[r.id] {
+				continue
+			}
+			w.steady[r.id], w.why["walk_bound"] = true, true
+			if point := r.memory[name].Walk; point != nil && point.Bound && point.Rules == r.memory[name].today {
+				w.join(r.id, point.StartedNs, point.From)
+			} else {
+				w.join(r.id, now, "")
 			}
 		}
 	}
@@ -222,12 +246,13 @@ func (pl *planner) recallPositions(p *plan, r *shardRun, foreign bool) {
 	}
 }
 
-// lower brings the groups of a bucket that is about to be walked back to where
-// they must be for everything that the walk keeps.
-func (pl *planner) lower(p *plan, r *shardRun, bucket string) {
+// lower brings the groups of a bucket back to where they must be for everything
+// that a walk keeps which started then. A walk that goes on did so when it
+// started, and gives a position only to a group without one.
+func (pl *planner) lower(p *plan, r *shardRun, bucket string, startedNs int64, goesOn bool) {
 	for _, d := range p.replay.Delays(bucket) {
-		floor := pl.now.UnixNano() - pl.reach(d)
-		if r.groups[d] <= 0 || floor < r.groups[d] {
+		floor := startedNs - pl.reach(d)
+		if r.groups[d] <= 0 || floor < r.groups[d] && !goesOn {
 			r.groups[d] = floor
 		}
 	}

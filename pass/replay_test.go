@@ -96,6 +96,7 @@ func TestScopeIn(t *testing.T) {
 		{"a name", []string{"logs"}, "", []selection{{"logs", false}}},
 		{"a name covers a folder", []string{"logs/app/", "lo"}, "", []selection{{"lo", false}}},
 		{"two folders", []string{"b/x/", "a/y", "a/z"}, "", []selection{{"a", true}, {"b", true}}},
+		{"names and folders in order", []string{"m", "z/", "a/"}, "", []selection{{"a", true}, {"m", false}, {"z", true}}},
 		{"names below", []string{"b/x/", "a/y", "a/z"}, "a/", []selection{{"y", false}, {"z", false}}},
 		{"elsewhere", []string{"a/y"}, "b/", nil},
 		{"nested prefixes", []string{"s", "s/c", "s/c/a"}, "", []selection{{"s", false}}},

@@ -23,6 +23,9 @@ type Report struct {
 	Duration time.Duration
 	Totals   Totals
 	Shards   []ShardReport
+	// Walks are the buckets that the pass set out to walk, in the order of their
+	// names.
+	Walks []WalkReport
 	// Errors are the findings and failures that a person must know of.
 	Errors []Problem
 	// Interrupted is set when the context was cancelled, Failed when the pass
@@ -58,6 +61,28 @@ type ShardReport struct {
 	Recovery string
 	Blocked  *engine.Failure
 	Failed   []engine.Failure
+	// Windows are the parts of the log that the pass set out to read for the
+	// shard: that of arrivals first, then those of the delay groups, ascending.
+	Windows []Window
+}
+
+// Window is a part of the meta-log, after AfterNs and through UntilNs in event
+// time. Delay is that of the group that it is read for, 0 for arrivals.
+type Window struct {
+	Delay            time.Duration
+	AfterNs, UntilNs int64
+}
+
+// WalkReport says why a bucket is walked.
+type WalkReport struct {
+	Bucket string
+	// Why is one or more of "cold_start", "rules_changed", "promotion_changed",
+	// "log_trimmed", "walk_at", "reconciliation", "walk_bound" and, in a walk or a
+	// preview of its own, "asked", sorted.
+	Why []string
+	// Full are the shards that walk every rule, Bound those that walk only the
+	// rules that the log cannot serve; both ascending.
+	Full, Bound []int
 }
 
 // Category sorts a problem.

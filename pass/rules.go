@@ -23,6 +23,18 @@ type ruleBook struct {
 	unreadable map[string]bool
 }
 
+// LoadRules reads and compiles the rules of every bucket that has some, as a
+// pass does. A bucket whose document as a whole is refused is not among the
+// sources; a rule that is refused is not among its bucket's. The findings say
+// so, warnings too. The sources do not hold the documents.
+func LoadRules(ctx context.Context, f Filer, allowUnfiltered bool) ([]engine.Source, *engine.Snapshot, []engine.Finding, error) {
+	book, err := loadRules(ctx, f, allowUnfiltered)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return book.sources, book.snapshot, book.findings, nil
+}
+
 func loadRules(ctx context.Context, f Filer, allowUnfiltered bool) (*ruleBook, error) {
 	buckets, err := f.Buckets(ctx)
 	if err != nil {
@@ -33,7 +45,7 @@ func loadRules(ctx context.Context, f Filer, allowUnfiltered bool) (*ruleBook, e
 		if len(b.Rules) == 0 {
 			continue
 		}
-		rules, findings := parseRules(b, allowUnfiltered)
+		rules, findings := engine.ParseBucket(b, allowUnfiltered)
 		book.findings = append(book.findings, findings...)
 		if documentRefused(findings) {
 			book.unreadable[b.Name] = true
@@ -46,12 +58,6 @@ func loadRules(ctx context.Context, f Filer, allowUnfiltered bool) (*ruleBook, e
 	}
 	book.snapshot = engine.New().Compile(book.sources)
 	return book, nil
-}
-
-func parseRules(b engine.Bucket, allowUnfiltered bool) ([]*engine.Rule, []engine.Finding) {
-	return engine.ParseXML(b.Name, b.Rules, engine.ParseOptions{
-		AllowUnfiltered: allowUnfiltered, Versioning: b.Versioning, KnownVersioning: true,
-	})
 }
 
 func documentRefused(findings []engine.Finding) bool {
@@ -154,7 +160,7 @@ func (g *ruleGuard) refresh(ctx context.Context, bucket string) error {
 func (g *ruleGuard) note(b engine.Bucket) {
 	var keys map[actionKey]bool
 	if len(b.Rules) > 0 {
-		if rules, findings := parseRules(b, g.allowUnfiltered); !documentRefused(findings) {
+		if rules, findings := engine.ParseBucket(b, g.allowUnfiltered); !documentRefused(findings) {
 			keys = actionKeys(rules)
 		}
 	}

@@ -29,12 +29,16 @@ type work struct {
 	// anyTime is set when the instant is not bound to the filer's clock: nothing
 	// is deleted then.
 	anyTime bool
+	// preview is set when a recorder stands for the executor.
+	preview bool
+	// about says which buckets' findings matter; nil is all.
+	about func(bucket string) bool
 
 	// ctx ends when nothing more is to be begun.
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
-	exec  *executor
+	exec  carrier
 	guard *ruleGuard
 	plan  *plan
 	plan0 *planner
@@ -54,6 +58,10 @@ type work struct {
 func Run(ctx context.Context, o Options, deps Deps) *Report {
 	w, done := begin(ctx, o, deps)
 	defer done()
+	return w.run(ctx)
+}
+
+func (w *work) run(ctx context.Context) *Report {
 	rep := &Report{Now: w.o.Now}
 	states, failed, err := w.prepare()
 	if err != nil {
@@ -132,6 +140,9 @@ func (w *work) readRules() (*ruleBook, error) {
 		return nil, err
 	}
 	for _, f := range book.findings {
+		if w.about != nil && !w.about(f.Bucket) {
+			continue
+		}
 		if f.Warning {
 			w.o.Log.Warn(f.String())
 			continue
@@ -147,9 +158,7 @@ func (w *work) carryOut(states []engine.ShardState) map[int]engine.ShardState {
 	if len(states) == 0 {
 		return nil
 	}
-	exec, stop := newExecutor(w.ctx, w.o, w.deps.Gateway, w.guard, func(err error) { w.cancel(err) })
-	defer stop()
-	w.exec = exec
+	defer w.carry()()
 	defer w.watch()()
 
 	k := w.keys()
@@ -172,23 +181,42 @@ func (w *work) carryOut(states []engine.ShardState) map[int]engine.ShardState {
 	return w.save(true)
 }
 
+// carry sets up what carries out verdicts.
+func (w *work) carry() (stop func()) {
+	if w.preview {
+		w.exec = newRecorder(w.o.Observe)
+		return func() {}
+	}
+	exec, stop := newExecutor(w.ctx, w.o, w.deps.Gateway, w.guard, func(err error) { w.cancel(err) })
+	w.exec = exec
+	return stop
+}
+
 func (w *work) keys() *keys {
-	return &keys{
+	k := &keys{
 		filer: w.deps.Filer, exec: w.exec, now: w.now, clock: dayClock(w.o), pages: w.o.PageSize,
 		leftover: func(o *engine.Object) {
 			w.problem(Problem{Shard: -1, Bucket: o.Bucket, Category: CategoryUpload,
 				Message: fmt.Sprintf("upload %q of key %q is left alone: the key's object owns its chunks, so aborting it would destroy that object", o.UploadID, o.Key)})
 		},
 	}
+	if w.preview {
+		k.ghosts = newGhosts()
+	}
+	return k
 }
 
 func (w *work) walker(k *keys) *walker {
 	return &walker{
 		keys: k, filer: w.deps.Filer, guard: w.guard, all: w.plan.all, bound: w.plan.walk, shards: w.runs,
 		now: w.now, slackNs: int64(engine.Slack()), clock: dayClock(w.o), horizon: w.plan.horizon,
-		tried: map[keyName]bool{}, report: w.problem,
+		tried: map[keyName]bool{}, report: w.problem, together: together, inline: w.preview,
 	}
 }
+
+// together is how many buckets are walked side by side, so that a small one is
+// done early beside a huge one.
+const together = 4
 
 // concludeWalks draws what the ends of the walks mean for each shard.
 func (w *work) concludeWalks() {
@@ -201,21 +229,7 @@ func (w *work) concludeWalks() {
 			w.problem(Problem{Shard: -1, Bucket: bw.bucket.Name, Category: CategoryTransport, Message: "walk: " + bw.err.Error()})
 		}
 		for _, r := range w.plan.shards {
-			if !bw.full[r.id] {
-				continue
-			}
-			if !bw.ended || r.overflowed {
-				if bw.odd[r.id] {
-					r.recovered = false
-				}
-				if bw.trimmed[r.id] {
-					r.trimWalked = false
-				}
-				continue
-			}
-			m := r.memory[bw.bucket.Name]
-			m.Rules, m.ReconciledNs = m.today, w.now.UnixNano()
-			m.WalkAtNs = takeWalkAt(m.WalkAtNs, w.now.UnixNano())
+			w.concludeWalk(bw, r)
 		}
 	}
 	for _, r := range w.plan.shards {
@@ -227,6 +241,40 @@ func (w *work) concludeWalks() {
 			bw := ended[name]
 			return bw == nil || !bw.ended || !bw.full[r.id] && !bw.steady[r.id]
 		})
+	}
+}
+
+// concludeWalk draws what the end of one bucket's walk means for one shard.
+func (w *work) concludeWalk(bw *bucketWalk, r *shardRun) {
+	if !bw.full[r.id] && !bw.steady[r.id] {
+		return
+	}
+	m, started := r.memory[bw.bucket.Name], bw.started[r.id]
+	if !bw.ended || r.overflowed {
+		if bw.odd[r.id] {
+			r.recovered = false
+		}
+		if bw.trimmed[r.id] {
+			r.trimWalked = false
+		}
+		if bw.rest != "" && !r.overflowed {
+			m.Walk = &engine.WalkPoint{StartedNs: started, Rules: m.today, From: bw.rest, Bound: !bw.full[r.id]}
+			if bw.full[r.id] {
+				m.WalkAtNs = takeWalkAt(m.WalkAtNs, started)
+			}
+		} else {
+			m.Walk = nil
+		}
+		return
+	}
+	m.Walk = nil
+	if !bw.full[r.id] {
+		return
+	}
+	m.Rules, m.ReconciledNs = m.today, started
+	m.WalkAtNs = takeWalkAt(m.WalkAtNs, started)
+	if len(m.WalkAtNs) > 0 && m.WalkAtNs[0] <= w.now.UnixNano() {
+		w.markCut() // came while the walk was under way
 	}
 }
 
@@ -287,7 +335,7 @@ func (w *work) totals() Totals {
 		t.EventsScanned = w.replay.read.Load()
 	}
 	if w.exec != nil {
-		t.DeleteCalls, t.Outcomes = w.exec.sent.Load(), w.exec.counts()
+		t.DeleteCalls, t.Outcomes = w.exec.counts()
 	}
 	for _, r := range w.runs {
 		r.mu.Lock()

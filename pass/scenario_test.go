@@ -100,17 +100,17 @@ func TestScenario35_BoundedMemory(t *testing.T) {
 	var most uint64
 	kinds := map[engine.Kind]int{}
 	seen := 0
-	o := pass.WalkOptions{Options: pass.Options{
-		Now: f.now, Shards: allShards, Concurrency: 4,
-		Observe: func(d pass.Deletion) {
-			kinds[d.Action.Kind]++
+	o := pass.PreviewOptions{
+		WalkOptions: pass.WalkOptions{Options: pass.Options{Now: f.now, Shards: allShards}},
+		Tell: func(j pass.Judgement) {
+			kinds[j.Action.Kind]++
 			if seen++; seen%10_000 == 0 {
 				var m runtime.MemStats
 				runtime.ReadMemStats(&m)
 				most = max(most, m.HeapAlloc)
 			}
 		},
-	}}
+	}
 	rep := pass.Preview(context.Background(), o, f)
 	if rep.Status != pass.OK {
 		t.Fatalf("ended %q: %+v", rep.Status, rep.Errors)

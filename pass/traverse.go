@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"weedlc/engine"
 )
@@ -19,8 +18,7 @@ type traversal struct {
 	scope scope
 	slots chan struct{}
 	wg    sync.WaitGroup
-	// cut is set when something due was not sent because the pass ends.
-	cut atomic.Bool
+	place
 }
 
 // scope is what a walk must see: the keys with one of these prefixes. An empty
@@ -62,7 +60,7 @@ type selection struct {
 }
 
 // in lists what to look at in a folder whose keys begin with dir, which is
-// empty or ends in a slash. Nothing is listed twice.
+// empty or ends in a slash, in the order of the names. Nothing is listed twice.
 func (s scope) in(dir string) []selection {
 	var names, folders []string
 	for _, p := range s {
@@ -90,123 +88,206 @@ func (s scope) in(dir string) []selection {
 			out = append(out, selection{name: f, folder: true})
 		}
 	}
+	slices.SortFunc(out, func(a, b selection) int { return strings.Compare(a.name, b.name) })
 	return out
 }
 
-// bucket walks the tree and, where a rule aborts uploads, the uploads.
-func (t *traversal) bucket(ctx context.Context) error {
-	if t.view.HasUploadActions(t.walk.bucket.Name) {
-		if err := t.uploads(ctx); err != nil {
+// bucket walks the uploads, where a rule aborts them, and then the tree: from a
+// path on, or all of it.
+func (t *traversal) bucket(ctx context.Context, from string) error {
+	upload, inUploads := strings.CutPrefix(from+"/", uploadsFolder+"/")
+	upload = strings.TrimSuffix(upload, "/")
+	if t.view.HasUploadActions(t.walk.bucket.Name) && (from == "" || inUploads) {
+		if err := t.uploads(ctx, upload); err != nil {
 			return err
 		}
 	}
-	return t.folder(ctx, "")
+	if inUploads {
+		from = ""
+	}
+	return t.folder(ctx, "", from)
 }
 
-func (t *traversal) uploads(ctx context.Context) error {
+func (t *traversal) uploads(ctx context.Context, from string) error {
 	b := t.walk.bucket.Name
-	return t.list(ctx, uploadsFolder, "", func(e *engine.Entry) error {
-		o, ok := engine.NewUpload(b, e)
-		if !ok {
-			return nil
+	return t.within(uploadsFolder+"/", func(l *level) error {
+		visit := func(e *engine.Entry) error {
+			l.name = e.Name
+			o, ok := engine.NewUpload(b, e)
+			if !ok {
+				return nil
+			}
+			return t.visit(ctx, o.Path, engine.Group{Bucket: b, Key: o.Key, Objects: []engine.Object{o}}, []string{o.Path, o.Key})
 		}
-		return t.visit(ctx, o.Path, engine.Group{Bucket: b, Key: o.Key, Objects: []engine.Object{o}}, []string{o.Path, o.Key})
-	})
-}
-
-// folder walks one folder; dir is empty or ends in a slash.
-func (t *traversal) folder(ctx context.Context, dir string) error {
-	for _, sel := range t.scope.in(dir) {
-		if dir == "" && sel.folder && sel.name == uploadsFolder {
-			continue
-		}
-		if sel.folder {
-			e, err := t.keys.lookup(ctx, t.walk.bucket.Name, dir+sel.name)
+		if from != "" {
+			e, err := t.keys.lookup(ctx, b, l.dir+from)
 			if err != nil {
 				return t.broken(ctx, err)
 			}
-			if e == nil || !e.Nature.IsFolder() {
-				continue
-			}
-			if e.Nature == engine.FolderMarker {
-				if err := t.marker(ctx, dir+sel.name, e); err != nil {
+			if e != nil {
+				if err := visit(e); err != nil {
 					return err
 				}
 			}
-			if err := t.folder(ctx, dir+sel.name+"/"); err != nil {
-				return err
-			}
+		}
+		return t.list(ctx, uploadsFolder, "", from, visit)
+	})
+}
+
+// folder walks one folder; dir is empty or ends in a slash. From is where to
+// begin, relative to it; empty is at the beginning.
+func (t *traversal) folder(ctx context.Context, dir, from string) error {
+	selections := t.scope.in(dir)
+	name, rest, deeper := strings.Cut(from, "/")
+	if from != "" {
+		if i := slices.IndexFunc(selections, func(s selection) bool { return s.holds(name) }); i >= 0 {
+			selections = selections[i:]
+		} else {
+			from, rest, deeper = "", "", false
+		}
+	}
+	for i, sel := range selections {
+		if i > 0 {
+			from, rest, deeper = "", "", false
+		}
+		if dir == "" && sel.folder && sel.name == uploadsFolder {
 			continue
 		}
-		if err := t.names(ctx, dir, sel.name); err != nil {
+		var err error
+		if sel.folder {
+			err = t.only(ctx, dir, sel.name, rest, deeper)
+		} else {
+			err = t.names(ctx, dir, sel.name, from)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// names walks the entries of a folder whose names have a prefix. In a bucket
-// with versions an entry waits until its version folder, which sorts later,
-// can no longer come: then it is the key's only version.
-func (t *traversal) names(ctx context.Context, dir, prefix string) error {
-	waiting := map[string]engine.Entry{} // names that are prefixes of the current one: at most its length
-	flush := func(next string) error {
-		for _, name := range sortedKeys(waiting) {
-			if next != "" && next <= name+versionsSuffix {
-				continue
-			}
-			e := waiting[name]
-			delete(waiting, name)
-			if err := t.bare(ctx, dir+name, &e); err != nil {
-				return err
-			}
-		}
-		return nil
+// holds reports whether a name belongs to the selection.
+func (s selection) holds(name string) bool {
+	if s.folder {
+		return s.name == name
 	}
-	err := t.list(ctx, strings.TrimSuffix(dir, "/"), prefix, func(e *engine.Entry) error {
-		if dir == "" && e.Name == uploadsFolder && e.Nature.IsFolder() {
+	return strings.HasPrefix(name, s.name)
+}
+
+// only walks one folder of a folder. Deeper says that the walk goes on inside
+// it, so the object that the folder may be has been dealt with.
+func (t *traversal) only(ctx context.Context, dir, name, rest string, deeper bool) error {
+	return t.within(dir, func(l *level) error {
+		l.name = name
+		e, err := t.keys.lookup(ctx, t.walk.bucket.Name, dir+name)
+		if err != nil {
+			return t.broken(ctx, err)
+		}
+		if e == nil || !e.Nature.IsFolder() {
 			return nil
 		}
-		if !t.walk.bucket.Versioned() {
-			return t.plain(ctx, dir, e)
-		}
-		if len(waiting) > 0 {
-			if err := flush(e.Name); err != nil {
+		if e.Nature == engine.FolderMarker && !deeper {
+			if err := t.marker(ctx, dir+name, e); err != nil {
 				return err
 			}
 		}
-		if name, ok := engine.IsVersionFolder(e.Name); ok && e.Nature.IsFolder() {
-			var bare *engine.Entry
-			if b, found := waiting[name]; found {
-				bare = &b
+		return t.folder(ctx, dir+name+"/", rest)
+	})
+}
+
+// names walks the entries of a folder whose names have a prefix. In a bucket
+// with versions an entry waits until its version folder, which sorts later,
+// can no longer come: then it is the key's only version. The names that wait
+// are prefixes of the one that the listing is at, so they are few.
+func (t *traversal) names(ctx context.Context, dir, prefix, from string) error {
+	return t.within(dir, func(l *level) error {
+		visit := func(e *engine.Entry) error {
+			l.name = e.Name
+			if dir == "" && e.Name == uploadsFolder && e.Nature.IsFolder() {
+				return nil
 			}
-			isGroup, err := t.versions(ctx, dir, name, e, bare)
+			if !t.walk.bucket.Versioned() {
+				return t.plain(ctx, dir, e)
+			}
+			return t.versioned(ctx, l, e)
+		}
+		name, rest, deeper := strings.Cut(from, "/")
+		if from != "" {
+			l.name = name
+			e, err := t.keys.lookup(ctx, t.walk.bucket.Name, dir+name)
+			switch {
+			case err != nil:
+				return t.broken(ctx, err)
+			case e == nil:
+			case deeper && e.Nature.IsFolder():
+				err = t.folder(ctx, dir+name+"/", rest)
+			case !deeper:
+				err = visit(e)
+			}
 			if err != nil {
 				return err
 			}
-			if isGroup {
-				delete(waiting, name)
-				return nil
-			}
-			return t.folder(ctx, dir+e.Name+"/")
 		}
-		switch e.Nature {
-		case engine.File, engine.PrefixObject:
-			waiting[e.Name] = *e
-		case engine.FolderMarker:
-			if err := t.marker(ctx, dir+e.Name, e); err != nil {
-				return err
-			}
+		if err := t.list(ctx, strings.TrimSuffix(dir, "/"), prefix, name, visit); err != nil {
+			return err
 		}
-		if e.Nature.IsFolder() {
-			return t.folder(ctx, dir+e.Name+"/")
-		}
-		return nil
+		return t.flush(ctx, l, "")
 	})
-	if err != nil {
+}
+
+// versioned visits an entry of a bucket with versions, or puts it by.
+func (t *traversal) versioned(ctx context.Context, l *level, e *engine.Entry) error {
+	dir, waiting := l.dir, l.waiting
+	if err := t.flush(ctx, l, e.Name); err != nil {
 		return err
 	}
-	return flush("")
+	if name, ok := engine.IsVersionFolder(e.Name); ok && e.Nature.IsFolder() {
+		if name != "" {
+			l.name = name // a walk that goes on here needs the bare entry too
+		}
+		var bare *engine.Entry
+		if b, found := waiting[name]; found {
+			bare = &b
+		}
+		isGroup, err := t.versions(ctx, dir, name, e, bare)
+		if err != nil {
+			return err
+		}
+		if isGroup {
+			delete(waiting, name)
+			return nil
+		}
+		l.name = e.Name
+		return t.folder(ctx, dir+e.Name+"/", "")
+	}
+	switch e.Nature {
+	case engine.File, engine.PrefixObject:
+		waiting[e.Name] = *e
+	case engine.FolderMarker:
+		if err := t.marker(ctx, dir+e.Name, e); err != nil {
+			return err
+		}
+	}
+	if e.Nature.IsFolder() {
+		return t.folder(ctx, dir+e.Name+"/", "")
+	}
+	return nil
+}
+
+// flush visits the entries whose version folder can no longer come, now that
+// the listing is at next; empty is its end.
+func (t *traversal) flush(ctx context.Context, l *level, next string) error {
+	for _, name := range sortedKeys(l.waiting) {
+		if next != "" && next <= name+versionsSuffix {
+			continue
+		}
+		e := l.waiting[name]
+		if err := t.bare(ctx, l.dir+name, &e); err != nil {
+			return err
+		}
+		delete(l.waiting, name)
+	}
+	return nil
 }
 
 // plain visits an entry of a bucket without versions and what lies below it.
@@ -218,7 +299,7 @@ func (t *traversal) plain(ctx context.Context, dir string, e *engine.Entry) erro
 		}
 	}
 	if e.Nature.IsFolder() {
-		return t.folder(ctx, dir+e.Name+"/")
+		return t.folder(ctx, dir+e.Name+"/", "")
 	}
 	return nil
 }
@@ -270,12 +351,12 @@ func (t *traversal) versions(ctx context.Context, dir, name string, container, b
 	return true, t.visit(ctx, key, engine.NewGroup(b.Name, key, container, files, bare), paths)
 }
 
-// list hands over the entries of a folder page by page. While one page is
-// worked through the next is on its way.
-func (t *traversal) list(ctx context.Context, folder, prefix string, fn func(*engine.Entry) error) error {
+// list hands over the entries of a folder behind a name, page by page. While one
+// page is worked through the next is on its way.
+func (t *traversal) list(ctx context.Context, folder, prefix, after string, fn func(*engine.Entry) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	next := t.page(ctx, folder, prefix, "")
+	next := t.page(ctx, folder, prefix, after, false)
 	for {
 		p := next()
 		if p.err != nil {
@@ -283,7 +364,7 @@ func (t *traversal) list(ctx context.Context, folder, prefix string, fn func(*en
 		}
 		last := len(p.entries) < t.keys.pages
 		if !last {
-			next = t.page(ctx, folder, prefix, p.entries[len(p.entries)-1].Name)
+			next = t.page(ctx, folder, prefix, p.entries[len(p.entries)-1].Name, true)
 		}
 		for i := range p.entries {
 			if err := fn(&p.entries[i]); err != nil {
@@ -305,14 +386,13 @@ type fetched struct {
 	err     error
 }
 
-// page asks for one page of a folder. The first is fetched when it is waited
-// for, later ones at once.
-func (t *traversal) page(ctx context.Context, folder, prefix, after string) (wait func() fetched) {
+// page asks for one page of a folder: at once, or when it is waited for.
+func (t *traversal) page(ctx context.Context, folder, prefix, after string, atOnce bool) (wait func() fetched) {
 	fetch := func() fetched {
 		entries, err := t.filer.List(ctx, Page{Bucket: t.walk.bucket.Name, Folder: folder, Prefix: prefix, After: after, Limit: t.keys.pages})
 		return fetched{entries, err}
 	}
-	if after == "" {
+	if !atOnce {
 		return fetch
 	}
 	ready := make(chan fetched, 1)

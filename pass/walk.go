@@ -22,17 +22,35 @@ type bucketWalk struct {
 	// out, trimmed those that look for entries from before the log's start.
 	odd, trimmed map[int]bool
 	why          map[string]bool
+	// started is when each shard's walk first started, in Unix nanoseconds.
+	started map[int]int64
+	// from is where the listing begins; empty is at the beginning.
+	from string
+
+	// told takes what a preview finds out; nil in any other walk.
+	told chan judged
 
 	mu sync.Mutex
-	// ended is set once the walk came to its true end.
+	// ended is set once the walk came to its true end; else rest is where it
+	// goes on.
 	ended bool
+	rest  string
 	err   error
+}
+
+// join has a shard take part in the walk from a path on. What another shard
+// still needs is listed for all.
+func (bw *bucketWalk) join(shard int, startedNs int64, from string) {
+	if len(bw.started) == 0 || walkedBefore(from, bw.from) {
+		bw.from = from
+	}
+	bw.started[shard] = startedNs
 }
 
 func newBucketWalk(b engine.Bucket) *bucketWalk {
 	return &bucketWalk{
 		bucket: b, full: map[int]bool{}, steady: map[int]bool{}, odd: map[int]bool{},
-		trimmed: map[int]bool{}, why: map[string]bool{},
+		trimmed: map[int]bool{}, why: map[string]bool{}, started: map[int]int64{},
 	}
 }
 
@@ -52,18 +70,18 @@ type walker struct {
 	// tried are the keys whose retry failed in this pass already.
 	tried  map[keyName]bool
 	report func(Problem)
-	// everyShard is set when no entry can be out of the pass's shards.
-	everyShard bool
+	// together is how many buckets are walked side by side, from 1.
+	together int
+	// inline has keys settled one after the other, in the order of the walk.
+	inline bool
+	// foresight is nil unless the walk is a preview of its own.
+	foresight *foresight
 }
-
-// together is how many buckets are walked side by side, so that a small one is
-// done early beside a huge one.
-const together = 4
 
 // run walks the buckets. A bucket that cannot be walked to its end does not
 // stop the others.
 func (w *walker) run(ctx context.Context, walks []*bucketWalk, concurrency int) {
-	slots := make(chan struct{}, together)
+	slots := make(chan struct{}, w.together)
 	share := concurrency
 	if len(walks) > 1 {
 		share = max(1, concurrency/2)
@@ -73,10 +91,13 @@ func (w *walker) run(ctx context.Context, walks []*bucketWalk, concurrency int) 
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			err := w.walk(ctx, bw, share)
+			rest, err := w.walk(ctx, bw, share)
+			if bw.told != nil {
+				close(bw.told)
+			}
 			bw.mu.Lock()
 			defer bw.mu.Unlock()
-			bw.ended, bw.err = err == nil, err
+			bw.ended, bw.rest, bw.err = err == nil, rest, err
 		})
 	}
 	wg.Wait()
@@ -85,13 +106,17 @@ func (w *walker) run(ctx context.Context, walks []*bucketWalk, concurrency int) 
 // errEnding ends a walk because the pass ends.
 var errEnding = errors.New("the pass ends")
 
-// walk lists one bucket and has what is due deleted, share keys at a time.
-func (w *walker) walk(ctx context.Context, bw *bucketWalk, share int) error {
+// walk lists one bucket and has what is due deleted, share keys at a time. With
+// an error comes the path from which the walk goes on.
+func (w *walker) walk(ctx context.Context, bw *bucketWalk, share int) (rest string, err error) {
 	if ctx.Err() != nil {
-		return errEnding
+		return bw.from, errEnding
 	}
 	if err := w.guard.refresh(ctx, bw.bucket.Name); err != nil {
-		return err
+		if ctx.Err() != nil {
+			err = errEnding
+		}
+		return bw.from, err
 	}
 	view := w.bound
 	if len(bw.full) > 0 {
@@ -101,12 +126,16 @@ func (w *walker) walk(ctx context.Context, bw *bucketWalk, share int) error {
 		walker: w, walk: bw, view: view, scope: scopeOf(view.Prefixes(bw.bucket.Name), w.prefix),
 		slots: make(chan struct{}, share),
 	}
-	err := t.bucket(ctx)
+	err = t.bucket(ctx, bw.from)
 	t.wg.Wait()
-	if err == nil && t.cut.Load() {
+	rest, done := t.place.rest(err == nil)
+	if rest == "" {
+		rest = bw.from
+	}
+	if err == nil && !done {
 		err = errEnding
 	}
-	return err
+	return rest, err
 }
 
 // visit judges what lies at one key. It returns at once; deletes go on in the
@@ -140,6 +169,9 @@ func (t *traversal) visit(ctx context.Context, path string, g engine.Group, path
 		w.report(Problem{Shard: -1, Bucket: name, Category: CategoryBlocked,
 			Message: fmt.Sprintf("key %q is left alone: %s", path, g.Unresolved)})
 	}
+	if w.foresight != nil {
+		return t.foresee(ctx, path, g, full)
+	}
 	due := false
 	for i := range g.Objects {
 		o := &g.Objects[i]
@@ -152,25 +184,37 @@ func (t *traversal) visit(ctx context.Context, path string, g engine.Group, path
 	if !due {
 		return nil
 	}
+	if w.inline {
+		if !t.settle(ctx, path, g, actions, full, bound) {
+			return errEnding
+		}
+		return nil
+	}
 	select {
 	case t.slots <- struct{}{}:
 	case <-ctx.Done():
 		return errEnding
 	}
+	id := t.begin()
 	t.wg.Go(func() {
 		defer func() { <-t.slots }()
-		t.settle(ctx, path, g, actions, full, bound)
+		if t.settle(ctx, path, g, actions, full, bound) {
+			t.end(id)
+		}
 	})
 	return nil
 }
 
-// settle has the due objects of a key deleted and puts down what failed.
-func (t *traversal) settle(ctx context.Context, path string, g engine.Group, actions []*engine.Action, full, bound []int) {
+// settle has the due objects of a key deleted. It reports whether nothing was
+// left because the pass ends.
+func (t *traversal) settle(ctx context.Context, path string, g engine.Group, actions []*engine.Action, full, bound []int) bool {
+	return t.put(t.walker.keys.settle(ctx, t.walk.bucket, path, g, actions), full, bound)
+}
+
+// put notes for the shards of a key what came of it. It reports whether nothing
+// was left because the pass ends.
+func (t *traversal) put(out settled, full, bound []int) bool {
 	w := t.walker
-	out := w.keys.settle(ctx, t.walk.bucket, path, g, actions)
-	if out.ending {
-		t.cut.Store(true)
-	}
 	for i, sh := range slices.Concat(full, bound) {
 		r := w.shards[sh]
 		if i == 0 {
@@ -187,6 +231,7 @@ func (t *traversal) settle(ctx context.Context, path string, g engine.Group, act
 			r.addFailed(f)
 		}
 	}
+	return !out.ending
 }
 
 // lookAhead puts down when an object that is kept must be walked for: one whose
@@ -313,6 +358,9 @@ func (w *walker) retryKey(ctx context.Context, n keyName, was engine.Failure, sh
 		return []engine.Failure{was}
 	}
 	g, err := w.keys.read(ctx, b, n.path)
+	if err != nil && ctx.Err() != nil {
+		return []engine.Failure{was}
+	}
 	if err != nil {
 		f := lookupFailure(n.bucket, n.path, err)
 		f.SinceNs, f.Attempts, f.Recovery = was.SinceNs, was.Attempts+1, was.Recovery

@@ -19,39 +19,41 @@ type WalkOptions struct {
 
 // Walk walks buckets once over all their rules. It reads and moves no cursor.
 func Walk(ctx context.Context, o WalkOptions, deps Deps) *Report {
-	return walkOnly(ctx, o, deps, false)
-}
-
-func walkOnly(ctx context.Context, o WalkOptions, deps Deps, anyTime bool) *Report {
 	w, done := begin(ctx, o.Options, deps)
 	defer done()
-	w.anyTime = anyTime
 	rep := &Report{Now: w.o.Now}
 	book, err := w.readRules()
 	if err == nil {
-		err = w.planWalk(o, book)
+		err = w.planWalk(o, book, engine.RecoveryView(book.snapshot))
 	}
 	if err != nil {
 		w.fail(CategoryTransport, err)
 		return w.report(rep, nil, nil, ctx)
 	}
-	exec, stop := newExecutor(w.ctx, w.o, w.deps.Gateway, w.guard, func(err error) { w.cancel(err) })
-	defer stop()
-	w.exec = exec
+	defer w.carry()()
 	defer w.watch()()
-	walker := w.walker(w.keys())
-	walker.prefix = o.Prefix
+	w.walkPlanned(w.walker(w.keys()), o.Prefix)
+	return w.report(rep, w.walkedStates(), nil, ctx)
+}
+
+// walkPlanned walks what was planned, keys with a prefix only.
+func (w *work) walkPlanned(walker *walker, prefix string) {
+	walker.prefix = prefix
 	walker.run(w.ctx, w.plan.walks, w.o.Concurrency)
 	w.concludeWalks()
+}
+
+// walkedStates stand for states of shards where no cursor was read.
+func (w *work) walkedStates() map[int]engine.ShardState {
 	states := map[int]engine.ShardState{}
 	for _, r := range w.plan.shards {
 		states[r.id] = engine.ShardState{Shard: r.id, Side: engine.Side{Failed: r.failed}}
 	}
-	return w.report(rep, states, nil, ctx)
+	return states
 }
 
-func (w *work) planWalk(o WalkOptions, book *ruleBook) error {
-	all := engine.RecoveryView(book.snapshot)
+// planWalk plans a walk over all rules of a view.
+func (w *work) planWalk(o WalkOptions, book *ruleBook, all *engine.Snapshot) error {
 	_, bound := book.snapshot.RulesForShard(0, engine.MaxEffectiveTTL(book.snapshot))
 	w.plan = &plan{now: w.now, book: book, all: all, walk: bound, replay: bound}
 	for _, sh := range o.Shards {
@@ -72,8 +74,10 @@ func (w *work) planWalk(o WalkOptions, book *ruleBook) error {
 		}
 		b, _ := all.Bucket(name)
 		bw := newBucketWalk(b)
+		bw.why[asked] = true
 		for _, r := range w.plan.shards {
 			bw.full[r.id] = true
+			bw.join(r.id, w.now.UnixNano(), "")
 			r.memory[name] = &bucketMemory{}
 		}
 		w.plan.walks = append(w.plan.walks, bw)
@@ -81,17 +85,17 @@ func (w *work) planWalk(o WalkOptions, book *ruleBook) error {
 	return nil
 }
 
+// asked is why a bucket is walked that no cursor calls for.
+const asked = "asked"
+
 // nothingToWalk says why a bucket that was asked for has no rules to walk for:
 // an error when it does not exist.
 func (w *work) nothingToWalk(name string, book *ruleBook) error {
 	if book.unreadable[name] {
 		return nil // its findings are reported
 	}
-	if _, err := w.deps.Filer.Bucket(w.ctx, name); err != nil {
-		if isNotFound(err) {
-			return fmt.Errorf("bucket %q does not exist", name)
-		}
-		return fmt.Errorf("look up bucket %q: %w", name, err)
+	if _, err := w.existing(name); err != nil {
+		return err
 	}
 	w.o.Log.Warn(fmt.Sprintf("bucket %q has no enabled rules, nothing to walk", name))
 	return nil

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"weedlc/engine"
@@ -27,6 +28,8 @@ type world struct {
 	c     *memcluster.Cluster
 	store *memcluster.Store
 	opts  pass.Options
+	// ctx is that of the passes; nil is never done.
+	ctx context.Context
 	// late is set when events may show up in the log after their time.
 	late bool
 }
@@ -104,7 +107,34 @@ func (w *world) deps() pass.Deps { return pass.Deps{Filer: w.c, Gateway: w.c, St
 func (w *world) pass() *pass.Report {
 	o := w.opts
 	o.Now = w.c.HostTime()
-	return pass.Run(context.Background(), o, w.deps())
+	ctx := w.ctx
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	return pass.Run(ctx, o, w.deps())
+}
+
+// interruptAfter has the next passes interrupted after so many calls.
+func (w *world) interruptAfter(calls int, also memcluster.Hook) {
+	ctx, cancel := context.WithCancel(context.Background())
+	w.ctx = ctx
+	var left atomic.Int64
+	left.Store(int64(calls))
+	w.c.SetHook(func(c memcluster.Call) error {
+		if !c.Done && left.Add(-1) < 0 {
+			cancel()
+		}
+		if also != nil {
+			return also(c)
+		}
+		return nil
+	})
+}
+
+// uninterrupted ends what interruptAfter began.
+func (w *world) uninterrupted() {
+	w.ctx = nil
+	w.c.SetHook(nil)
 }
 
 // okPass runs a pass that must end ok and leave nothing.
