@@ -60,7 +60,7 @@ func EncodeCursor(shard int, c engine.Cursor, extra map[string][]byte) ([]byte, 
 		return nil, fmt.Errorf("encode the cursor of shard %d: %w", shard, err)
 	}
 	if _, err := DecodeCursor(CursorName(shard), shard, data, endOfTime(), false); err != nil {
-		return nil, fmt.Errorf("encode the cursor of shard %d: %v", shard, err)
+		return nil, fmt.Errorf("encode the cursor of shard %d: %s", shard, err.Error())
 	}
 	return data, nil
 }

@@ -161,7 +161,7 @@ func EncodeSide(shard int, s engine.Side, extra map[string][]byte) ([]byte, erro
 		return nil, fmt.Errorf("encode the side file of shard %d: %w", shard, err)
 	}
 	if _, err := DecodeSide(SideName(shard), shard, data, endOfTime(), false); err != nil {
-		return nil, fmt.Errorf("encode the side file of shard %d: %v", shard, err)
+		return nil, fmt.Errorf("encode the side file of shard %d: %s", shard, err.Error())
 	}
 	return data, nil
 }

@@ -37,6 +37,7 @@ func (h RuleHash) String() string { return hex.EncodeToString(h[:]) }
 // zero Hash stands for "no rules" in a cursor.
 type Hash [32]byte
 
+// IsZero reports whether the hash stands for no rules.
 func (h Hash) IsZero() bool   { return h == Hash{} }
 func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 

@@ -10,11 +10,16 @@ import (
 // What goes over the interfaces below is engine's, so that an implementation
 // need not import this package.
 type (
-	Page           = engine.Page
-	LogRange       = engine.LogRange
-	DeleteRequest  = engine.DeleteRequest
+	// Page asks for a part of a folder.
+	Page = engine.Page
+	// LogRange is a stretch of event time.
+	LogRange = engine.LogRange
+	// DeleteRequest is one verdict to carry out.
+	DeleteRequest = engine.DeleteRequest
+	// DeleteResponse is the gateway's answer.
 	DeleteResponse = engine.DeleteResponse
-	Outcome        = engine.Outcome
+	// Outcome is the end of one delete.
+	Outcome = engine.Outcome
 )
 
 // The gateway's outcomes, and TransportError for a call that has none.

@@ -11,7 +11,7 @@ import (
 
 // report completes a pass's report. ctx is the caller's: when it is done, the
 // pass was interrupted.
-func (w *work) report(rep *Report, saved map[int]engine.ShardState, unloaded map[int]unread, ctx context.Context) *Report {
+func (w *work) report(ctx context.Context, rep *Report, saved map[int]engine.ShardState, unloaded map[int]unread) *Report {
 	if w.exec != nil {
 		if err := w.exec.err(); err != nil {
 			w.problem(Problem{Shard: -1, Category: CategoryTransport, Message: err.Error()})

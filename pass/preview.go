@@ -69,8 +69,8 @@ func Preview(ctx context.Context, o PreviewOptions, filer Filer) *Report {
 		err = f.plan(w, book)
 	}
 	if err != nil {
-		w.fail(CategoryTransport, err)
-		return w.report(rep, nil, nil, ctx)
+		w.fail(err)
+		return w.report(ctx, rep, nil, nil)
 	}
 	w.exec = &recorder{recorded: f.recorded}
 	defer w.watch()()
@@ -83,7 +83,7 @@ func Preview(ctx context.Context, o PreviewOptions, filer Filer) *Report {
 	}()
 	w.walkPlanned(walker, o.Prefix)
 	<-told
-	return w.report(rep, w.walkedStates(), nil, ctx)
+	return w.report(ctx, rep, w.walkedStates(), nil)
 }
 
 // PreviewRun tells o.Observe what the next Run would do from the cursors as
@@ -205,7 +205,7 @@ func (t *traversal) prospects(ctx context.Context, rules *engine.Snapshot, path 
 	if len(actions) == 0 || !due && !later {
 		return nil
 	}
-	left := engine.Group(*g)
+	left := *g
 	prospects := make([]Prospect, len(g.Objects))
 	if due {
 		left.Objects = slices.Clone(g.Objects)

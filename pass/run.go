@@ -65,11 +65,11 @@ func (w *work) run(ctx context.Context) *Report {
 	rep := &Report{Now: w.o.Now}
 	states, failed, err := w.prepare()
 	if err != nil {
-		w.fail(CategoryTransport, err)
-		return w.report(rep, nil, nil, ctx)
+		w.fail(err)
+		return w.report(ctx, rep, nil, nil)
 	}
 	final := w.carryOut(states)
-	return w.report(rep, final, failed, ctx)
+	return w.report(ctx, rep, final, failed)
 }
 
 // begin sets up what every kind of work shares.
@@ -170,7 +170,7 @@ func (w *work) carryOut(states []engine.ShardState) map[int]engine.ShardState {
 		if errors.Is(err, errBudget) || w.ctx.Err() != nil {
 			w.markCut()
 		} else {
-			w.fail(CategoryTransport, err)
+			w.fail(err)
 		}
 	}
 	w.save(false)
@@ -354,12 +354,12 @@ func (w *work) problem(p Problem) {
 	}
 }
 
-func (w *work) fail(c Category, err error) {
-	if w.ctx.Err() != nil && context.Cause(w.ctx) == w.ctx.Err() {
+func (w *work) fail(err error) {
+	if w.ctx.Err() != nil && errors.Is(w.ctx.Err(), context.Cause(w.ctx)) {
 		w.markCut() // what failed failed because the pass ends
 		return
 	}
-	w.problem(Problem{Shard: -1, Category: c, Message: err.Error()})
+	w.problem(Problem{Shard: -1, Category: CategoryTransport, Message: err.Error()})
 	w.markFailed()
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -51,8 +52,11 @@ func (f *endless) List(_ context.Context, p pass.Page) ([]engine.Entry, error) {
 func (f *endless) page(p pass.Page, n int, entry func(int) engine.Entry) []engine.Entry {
 	from := 0
 	if p.After != "" {
-		fmt.Sscanf(p.After[len(p.After)-8:], "%d", &from)
-		from++
+		last, err := strconv.Atoi(p.After[len(p.After)-8:])
+		if err != nil {
+			panic(err)
+		}
+		from = last + 1
 	}
 	var out []engine.Entry
 	for i := from; i < n && len(out) < p.Limit; i++ {

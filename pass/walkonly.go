@@ -27,13 +27,13 @@ func Walk(ctx context.Context, o WalkOptions, deps Deps) *Report {
 		err = w.planWalk(o, book, engine.RecoveryView(book.snapshot))
 	}
 	if err != nil {
-		w.fail(CategoryTransport, err)
-		return w.report(rep, nil, nil, ctx)
+		w.fail(err)
+		return w.report(ctx, rep, nil, nil)
 	}
 	defer w.carry()()
 	defer w.watch()()
 	w.walkPlanned(w.walker(w.keys()), o.Prefix)
-	return w.report(rep, w.walkedStates(), nil, ctx)
+	return w.report(ctx, rep, w.walkedStates(), nil)
 }
 
 // walkPlanned walks what was planned, keys with a prefix only.

@@ -220,7 +220,7 @@ func versionOf(e *filer_pb.Entry) string {
 	}
 	h.Write(e.Content)
 	for _, chunk := range e.Chunks {
-		fmt.Fprintf(h, " %s", chunk.GetFileIdString())
+		h.Write([]byte(" " + chunk.GetFileIdString()))
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }

@@ -38,21 +38,21 @@ func (o Owner) String() string {
 	return fmt.Sprintf("%s %s %d %s", ownerMark, o.Host, o.PID, o.Since.UTC().Format(time.RFC3339))
 }
 
-// parseOwner reads an owner's text; false when it is not one of ours.
-func parseOwner(text string) (Owner, bool) {
+// parseOwner reads an owner's text; zero when it is not one of ours.
+func parseOwner(text string) Owner {
 	words := strings.Split(text, " ")
 	if len(words) != 4 || words[0] != ownerMark {
-		return Owner{}, false
+		return Owner{}
 	}
 	pid, err := strconv.Atoi(words[2])
 	if err != nil {
-		return Owner{}, false
+		return Owner{}
 	}
 	since, err := time.Parse(time.RFC3339, words[3])
 	if err != nil {
-		return Owner{}, false
+		return Owner{}
 	}
-	return Owner{Host: words[1], PID: pid, Since: since}, true
+	return Owner{Host: words[1], PID: pid, Since: since}
 }
 
 // HeldError says that another holds the lock of a shard.
@@ -180,10 +180,10 @@ func (h *Held) lock(ctx context.Context, l *lease) error {
 		return nil
 	case strings.HasPrefix(resp.Error, textOwned):
 		text := strings.TrimPrefix(resp.Error, textOwned)
-		owner, _ := parseOwner(text)
+		owner := parseOwner(text)
 		return &HeldError{Shard: l.shard, Owner: owner, Text: text}
 	case strings.Contains(resp.Error, textMismatch):
-		owner, _ := parseOwner(resp.LockOwner)
+		owner := parseOwner(resp.LockOwner)
 		return &HeldError{Shard: l.shard, Owner: owner, Text: resp.LockOwner}
 	case strings.Contains(resp.Error, textNewLock), strings.Contains(resp.Error, textExpiredLock):
 		return errForgotten

@@ -139,7 +139,9 @@ func TestLockRenewal(t *testing.T) {
 			}
 			<-s.used
 			if tc.lost {
-				awaitLoss(held, 1)
+				if err := awaitLoss(held, 1); err == nil {
+					t.Error("the lock is not lost")
+				}
 			}
 			held.Release() // ends a renewal under way
 			if got := s.tokens(); !strings.HasPrefix(got, tc.tokens) {

@@ -84,7 +84,9 @@ func (c *Cluster) around(ctx context.Context, call Call, fn func() error) error 
 // dead. Another attempt cannot mend it.
 type Killed struct{}
 
-func (Killed) Error() string   { return "process killed" }
+func (Killed) Error() string { return "process killed" }
+
+// Permanent reports that another attempt is of no use.
 func (Killed) Permanent() bool { return true }
 
 // Unwrap makes it a cancellation for whoever looks.
@@ -127,7 +129,9 @@ type Unavailable struct {
 	Pause time.Duration
 }
 
-func (u Unavailable) Error() string             { return u.What + ": unavailable" }
+func (u Unavailable) Error() string { return u.What + ": unavailable" }
+
+// RetryAfter is the pause that the server asks for.
 func (u Unavailable) RetryAfter() time.Duration { return u.Pause }
 
 // faults are the scripted answers and failures. A negative count never ends.

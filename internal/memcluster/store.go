@@ -19,7 +19,9 @@ const futureTolerance = 5 * time.Minute
 type Damaged string
 
 func (d Damaged) Error() string { return string(d) }
-func (Damaged) Corrupt() bool   { return true }
+
+// Corrupt reports that the cursor itself is damaged.
+func (Damaged) Corrupt() bool { return true }
 
 // Store keeps the states of shards in memory. It implements pass.Store and
 // asks the cluster's hook before and after each of a save's two steps.
