@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// element is one XML element with everything below it.
+// element is one element with everything below it, as XML has it. JSON is
+// turned into the same.
 type element struct {
 	name, space string
 	attributes  []xml.Attr
@@ -16,7 +17,15 @@ type element struct {
 	line     int
 	// path is known once the parent has been read with fields.
 	path string
+
+	// fault is what made the element unreadable in JSON; nil is nothing.
+	fault *jsonFault
+	// keys are what JSON may have inside; nil is what fields knows.
+	keys []string
 }
+
+// isKnown reports whether an element can be one that its name says it is.
+func (e *element) isKnown() bool { return e.fault == nil && knownSpace(e.space) }
 
 // element reads the rest of the element that start opens. With keep unset it
 // only reads over it. It is false when the document ends the reading.
@@ -82,6 +91,10 @@ func (g group) one(name string) *element {
 // false when there was a surprise, so that what seems missing may be what was
 // misspelt.
 func (r *ruleParser) fields(e *element, known ...field) (group, bool) {
+	if e.fault != nil {
+		r.defect(e, e.fault.value, "", "%s", e.fault.message)
+		return nil, false
+	}
 	ok := r.plain(e)
 	if text := strings.Trim(e.text, xmlBlanks); text != "" {
 		r.defect(e, text, "", "text where only elements belong")
@@ -93,10 +106,14 @@ func (r *ruleParser) fields(e *element, known ...field) (group, bool) {
 		names[i] = f.name
 		repeats[f.name] = f.repeats
 	}
+	allowed := names
+	if e.keys != nil {
+		allowed = e.keys
+	}
 	g := group{}
 	unknown := map[string]bool{}
 	for _, child := range e.children {
-		if _, isKnown := repeats[child.name]; isKnown && knownSpace(child.space) {
+		if _, named := repeats[child.name]; named && child.isKnown() {
 			g[child.name] = append(g[child.name], child)
 			continue
 		}
@@ -104,7 +121,7 @@ func (r *ruleParser) fields(e *element, known ...field) (group, bool) {
 		child.path = e.path + "/" + child.name
 		if id := child.space + " " + child.name; !unknown[id] {
 			unknown[id] = true
-			r.defect(child, "", strings.Join(names, ", "), "%s", unknownMessage(child, names))
+			r.surprise(child, allowed)
 		}
 	}
 	for _, name := range names {
@@ -120,6 +137,16 @@ func (r *ruleParser) fields(e *element, known ...field) (group, bool) {
 		}
 	}
 	return g, ok
+}
+
+// surprise refuses an element that is not one of those allowed in its place, or
+// not of the type that it must have there.
+func (r *ruleParser) surprise(e *element, allowed []string) {
+	if e.fault != nil && !e.fault.unknown {
+		r.defect(e, e.fault.value, "", "%s", e.fault.message)
+		return
+	}
+	r.defect(e, "", strings.Join(allowed, ", "), "%s", unknownMessage(e, allowed))
 }
 
 // leaf is the text of an element that holds text only.

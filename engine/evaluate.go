@@ -242,15 +242,25 @@ func mayApply(k Kind, o *Object) bool {
 	return !o.DeleteMarker
 }
 
+// NextDue returns the matching action with the earliest due time, whether it
+// has come or not. Ties go as in FirstDue.
+func NextDue(actions []*Action, o *Object, now time.Time, clock DayClock) (*Action, Verdict, bool) {
+	return earliest(actions, o, now, clock, func(v Verdict) bool { return v.Matches })
+}
+
 // FirstDue returns the firing action with the earliest due time. Of those due
 // at the same instant the kind that is first in Kinds wins, then the action
 // that is first in the slice.
 func FirstDue(actions []*Action, o *Object, now time.Time, clock DayClock) (*Action, Verdict, bool) {
+	return earliest(actions, o, now, clock, func(v Verdict) bool { return v.Fires })
+}
+
+func earliest(actions []*Action, o *Object, now time.Time, clock DayClock, counts func(Verdict) bool) (*Action, Verdict, bool) {
 	var first *Action
 	var verdict Verdict
 	for _, a := range actions {
 		v := Judge(a, o, now, clock)
-		if !v.Fires {
+		if !counts(v) {
 			continue
 		}
 		if first == nil || v.Due.Before(verdict.Due) || v.Due.Equal(verdict.Due) && a.Kind < first.Kind {

@@ -65,6 +65,17 @@ func NewGroup(bucket, key string, container *Entry, files []Entry, bare *Entry) 
 	return g
 }
 
+// RankedGroup is a group of versions whose order is known: newest first, the
+// first one current. Latest, Rank, SuccessorAt and Versions are filled in.
+func RankedGroup(bucket, key string, newestFirst []Object) Group {
+	g := Group{Bucket: bucket, Key: key, Objects: newestFirst}
+	for i := range g.Objects {
+		g.Objects[i].Latest = i == 0
+	}
+	g.rank()
+	return g
+}
+
 // rank fills in what depends on the other versions.
 func (g *Group) rank() {
 	noncurrent := 0

@@ -21,8 +21,9 @@ const (
 	// print. Findings of the document are always kept.
 	maxRuleFindings = 10_000
 
-	rootName  = "LifecycleConfiguration"
-	xmlBlanks = " \t\r\n"
+	rootName      = "LifecycleConfiguration"
+	xmlBlanks     = " \t\r\n"
+	byteOrderMark = "\uFEFF"
 )
 
 // ParseOptions says what the parser may assume.
@@ -45,22 +46,34 @@ type ParseOptions struct {
 // rule, never a part of it. A defect of the document, which a document without
 // rules has too, leaves no rules; it is not to be read as "no rules".
 func ParseXML(bucket string, doc []byte, opt ParseOptions) ([]*Rule, []Finding) {
-	p := &documentParser{
-		bucket:  bucket,
-		opt:     opt,
-		firstOf: map[string]int{},
-		refused: map[int]bool{},
+	p := newDocumentParser(bucket, opt)
+	if doc, ok := p.content(doc); ok {
+		p.xml(doc)
 	}
-	p.document(doc)
-	if p.dropped > 0 {
-		p.findings = append(p.findings, Finding{
-			Bucket: bucket, Warning: true, Message: fmt.Sprintf("%d more findings not listed", p.dropped),
-		})
+	return p.result()
+}
+
+// ParseBucket reads the rules that are installed in a bucket, as ParseXML does.
+// A bucket without a document is one whose document is empty.
+func ParseBucket(b Bucket, allowUnfiltered bool) ([]*Rule, []Finding) {
+	return ParseXML(b.Name, b.Rules, ParseOptions{
+		AllowUnfiltered: allowUnfiltered, Versioning: b.Versioning, KnownVersioning: true,
+	})
+}
+
+// ParseRules reads a lifecycle document in either form: XML as ParseXML does,
+// JSON as ParseJSON does.
+func ParseRules(bucket string, doc []byte, opt ParseOptions) ([]*Rule, []Finding) {
+	head := bytes.TrimLeft(bytes.TrimPrefix(doc, []byte(byteOrderMark)), xmlBlanks)
+	switch {
+	case len(head) == 0 || head[0] == '<':
+		return ParseXML(bucket, doc, opt)
+	case head[0] == '{' || head[0] == '[':
+		return ParseJSON(bucket, doc, opt)
 	}
-	if p.broken {
-		return nil, p.findings
-	}
-	return slices.DeleteFunc(p.rules, func(r *Rule) bool { return p.refused[r.Number] }), p.findings
+	p := newDocumentParser(bucket, opt)
+	p.refuse(Finding{Message: "neither XML nor JSON", Allowed: "an S3 lifecycle document or the AWS CLI's JSON, in UTF-8"})
+	return p.result()
 }
 
 // documentParser reads one document, a rule at a time.
@@ -77,6 +90,23 @@ type documentParser struct {
 	// numbers of refused rules.
 	firstOf map[string]int
 	refused map[int]bool
+}
+
+func newDocumentParser(bucket string, opt ParseOptions) *documentParser {
+	return &documentParser{bucket: bucket, opt: opt, firstOf: map[string]int{}, refused: map[int]bool{}}
+}
+
+// result is what was accepted and what was found.
+func (p *documentParser) result() ([]*Rule, []Finding) {
+	if p.dropped > 0 {
+		p.findings = append(p.findings, Finding{
+			Bucket: p.bucket, Warning: true, Message: fmt.Sprintf("%d more findings not listed", p.dropped),
+		})
+	}
+	if p.broken {
+		return nil, p.findings
+	}
+	return slices.DeleteFunc(p.rules, func(r *Rule) bool { return p.refused[r.Number] }), p.findings
 }
 
 // refuse records a defect of the document.
@@ -102,19 +132,25 @@ func (p *documentParser) report(f Finding) {
 	p.findings = append(p.findings, f)
 }
 
-func (p *documentParser) document(doc []byte) {
+// content is a document without its byte order mark; false when it is too large
+// or empty.
+func (p *documentParser) content(doc []byte) ([]byte, bool) {
 	if len(doc) > maxDocumentBytes {
 		p.refuse(Finding{
 			Message: fmt.Sprintf("document of %d bytes is too large", len(doc)),
 			Allowed: fmt.Sprintf("up to %d bytes", maxDocumentBytes),
 		})
-		return
+		return nil, false
 	}
-	doc = bytes.TrimPrefix(doc, []byte("\uFEFF"))
+	doc = bytes.TrimPrefix(doc, []byte(byteOrderMark))
 	if len(bytes.Trim(doc, xmlBlanks)) == 0 {
 		p.refuse(Finding{Message: "document is empty"})
-		return
+		return nil, false
 	}
+	return doc, true
+}
+
+func (p *documentParser) xml(doc []byte) {
 	d := xml.NewDecoder(bytes.NewReader(doc))
 	d.CharsetReader = func(label string, _ io.Reader) (io.Reader, error) {
 		return nil, encodingError(label)

@@ -49,7 +49,7 @@ func (r *ruleParser) filter(e *element) selection {
 	g, _ := r.fields(e, append(conditionFields(), field{name: "And"})...)
 	var names []string
 	for _, child := range e.children {
-		if len(g[child.name]) > 0 && knownSpace(child.space) {
+		if len(g[child.name]) > 0 && child.isKnown() {
 			names = append(names, child.name)
 		}
 	}

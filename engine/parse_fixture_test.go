@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"flag"
 	"os"
 	"path/filepath"
@@ -27,14 +28,19 @@ const rulesDir = "../testdata/rules"
 func TestRuleFixtures(t *testing.T) {
 	good, bad := 0, 0
 	for _, path := range fixtures(t) {
-		name := strings.TrimSuffix(filepath.Base(path), ".xml")
+		stem := strings.TrimSuffix(path, filepath.Ext(path))
+		name := filepath.Base(stem)
 		t.Run(name, func(t *testing.T) {
 			doc, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)
 			}
-			rules, findings := engine.ParseXML("photos", doc, engine.ParseOptions{})
-			checkWant(t, strings.TrimSuffix(path, ".xml")+".want", findings)
+			read := engine.ParseXML
+			if filepath.Ext(path) == ".json" {
+				read = engine.ParseJSON
+			}
+			rules, findings := read("photos", doc, engine.ParseOptions{})
+			checkWant(t, stem+".want", findings)
 			switch filepath.Ext(name) {
 			case ".good":
 				good++
@@ -43,7 +49,7 @@ func TestRuleFixtures(t *testing.T) {
 				bad++
 				checkBad(t, doc, rules, findings)
 			default:
-				t.Fatalf("a fixture is named .good.xml or .bad.xml")
+				t.Fatalf("a fixture is named .good or .bad and .xml or .json")
 			}
 		})
 	}
@@ -56,6 +62,9 @@ func checkGood(t *testing.T, doc []byte, rules []*engine.Rule, findings []engine
 	t.Helper()
 	if d := defects(findings); len(d) > 0 {
 		t.Fatalf("defects in a good document: %v", d)
+	}
+	if json.Valid(bytes.TrimPrefix(doc, []byte("\uFEFF"))) {
+		doc = engine.CanonicalXML(rules)
 	}
 	builtin, err := lifecycle_xml.ParseCanonical(doc)
 	if err != nil {
@@ -91,7 +100,11 @@ func checkBad(t *testing.T, doc []byte, rules []*engine.Rule, findings []engine.
 	if d[0].Other > 0 {
 		refused = 2
 	}
-	if want := bytes.Count(doc, []byte("<Rule>")) + bytes.Count(doc, []byte("<Rule ")) - refused; len(rules) != want {
+	want := -refused
+	for _, begin := range []string{"<Rule>", "<Rule ", `"Status"`} {
+		want += bytes.Count(doc, []byte(begin))
+	}
+	if len(rules) != want {
 		t.Errorf("%d rules accepted, want %d", len(rules), want)
 	}
 	for _, r := range rules {
@@ -101,14 +114,21 @@ func checkBad(t *testing.T, doc []byte, rules []*engine.Rule, findings []engine.
 	}
 }
 
-// checkRoundTrip writes rules and reads them back.
+// checkRoundTrip writes rules in both forms and reads them back.
 func checkRoundTrip(t rapid.TB, rules []*engine.Rule) {
 	t.Helper()
 	if len(rules) == 0 {
 		return
 	}
-	doc := engine.CanonicalXML(rules)
-	again, findings := engine.ParseXML("photos", doc, engine.ParseOptions{})
+	for _, write := range []func([]*engine.Rule) []byte{engine.CanonicalXML, engine.CanonicalJSON} {
+		checkWritten(t, rules, write)
+	}
+}
+
+func checkWritten(t rapid.TB, rules []*engine.Rule, write func([]*engine.Rule) []byte) {
+	t.Helper()
+	doc := write(rules)
+	again, findings := engine.ParseRules("photos", doc, engine.ParseOptions{})
 	if d := defects(findings); len(d) > 0 {
 		t.Fatalf("canonical document has defects: %v\n%s", d, doc)
 	}
@@ -125,7 +145,7 @@ func checkRoundTrip(t rapid.TB, rules []*engine.Rule) {
 			t.Fatalf("rule %d read back with hash %s, want %s", i+1, again[i].Hash(), r.Hash())
 		}
 	}
-	if second := engine.CanonicalXML(again); !bytes.Equal(second, doc) {
+	if second := write(again); !bytes.Equal(second, doc) {
 		t.Fatalf("canonical document changes:\n%s\n%s", doc, second)
 	}
 }
@@ -161,9 +181,13 @@ func checkWant(t *testing.T, path string, findings []engine.Finding) {
 
 func fixtures(t testing.TB) []string {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(rulesDir, "*.xml"))
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("no documents in %s: %v", rulesDir, err)
+	var paths []string
+	for _, form := range []string{"*.xml", "*.json"} {
+		some, err := filepath.Glob(filepath.Join(rulesDir, form))
+		if err != nil || len(some) == 0 {
+			t.Fatalf("no %s in %s: %v", form, rulesDir, err)
+		}
+		paths = append(paths, some...)
 	}
 	return paths
 }
@@ -185,8 +209,9 @@ func TestWantFilesHaveDocuments(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range wants {
-		if _, err := os.Stat(strings.TrimSuffix(want, ".want") + ".xml"); err != nil {
-			t.Errorf("%s has no document: %v", want, err)
+		documents, err := filepath.Glob(strings.TrimSuffix(want, ".want") + ".[xj]*")
+		if err != nil || len(documents) != 1 {
+			t.Errorf("%s has the documents %q, want one: %v", want, documents, err)
 		}
 	}
 }

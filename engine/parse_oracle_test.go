@@ -1,9 +1,12 @@
 package engine_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
+	"strings"
 	"testing"
 	"time"
 	"unicode"
@@ -163,30 +166,8 @@ func FuzzParseXML(f *testing.F) {
 	f.Fuzz(func(t *testing.T, doc []byte, allowUnfiltered bool) {
 		opt := engine.ParseOptions{AllowUnfiltered: allowUnfiltered}
 		rules, findings := engine.ParseXML("photos", doc, opt)
-		refused := map[int]bool{}
-		for _, finding := range findings {
-			if line := finding.String(); !utf8.ValidString(line) {
-				t.Errorf("finding is not text: %q", line)
-			}
-			if finding.Warning {
-				continue
-			}
-			refused[finding.Rule], refused[finding.Other] = true, true
-			if finding.RefusesBucket() && rules != nil {
-				t.Fatalf("document refused by %s has rules", finding)
-			}
-		}
-		for _, r := range rules {
-			if refused[r.Number] {
-				t.Fatalf("refused rule %d is accepted", r.Number)
-			}
-		}
-		checkRoundTrip(t, rules)
-		if len(refused) > 0 {
+		if !checkParsed(t, rules, findings) {
 			return
-		}
-		if len(rules) == 0 {
-			t.Fatalf("no rules and no defect: %v", findings)
 		}
 		builtin, err := lifecycle_xml.ParseCanonical(doc)
 		if err != nil {
@@ -194,4 +175,75 @@ func FuzzParseXML(f *testing.F) {
 		}
 		checkSameRules(t, rules, builtin)
 	})
+}
+
+// FuzzParseJSON: as FuzzParseXML, and whatever is accepted is what a reader
+// without our strictness finds in the document too.
+func FuzzParseJSON(f *testing.F) {
+	for _, path := range fixtures(f) {
+		doc, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(doc, false)
+		if rules, _ := engine.ParseXML("photos", doc, engine.ParseOptions{}); len(rules) > 0 {
+			f.Add(engine.CanonicalJSON(rules), true)
+		}
+	}
+	f.Fuzz(func(t *testing.T, doc []byte, allowUnfiltered bool) {
+		rules, findings := engine.ParseJSON("photos", doc, engine.ParseOptions{AllowUnfiltered: allowUnfiltered})
+		if !checkParsed(t, rules, findings) {
+			return
+		}
+		var loose struct {
+			Rules []struct {
+				ID, Status, Prefix string
+				Filter             struct{ Prefix string }
+				Expiration         struct{ Days int }
+			}
+		}
+		if err := json.Unmarshal(bytes.TrimPrefix(doc, []byte("\uFEFF")), &loose); err != nil {
+			t.Fatalf("accepted and no JSON: %v", err)
+		}
+		if len(loose.Rules) != len(rules) {
+			t.Fatalf("%d rules, the document has %d", len(rules), len(loose.Rules))
+		}
+		for i, r := range rules {
+			have := loose.Rules[i]
+			simple := len(r.Tags) == 0 && r.SizeGreaterThan == nil && r.SizeLessThan == nil && have.Filter.Prefix != ""
+			if r.ID != have.ID || r.Enabled != (have.Status == "Enabled") || r.ExpirationDays != have.Expiration.Days ||
+				simple && r.Prefix != have.Filter.Prefix {
+				t.Fatalf("rule %d is %+v, the document has %+v", i+1, r, have)
+			}
+		}
+	})
+}
+
+// checkParsed holds what the parser returns to what it promises. It is false
+// when there is a defect.
+func checkParsed(t *testing.T, rules []*engine.Rule, findings []engine.Finding) bool {
+	t.Helper()
+	refused := map[int]bool{}
+	for _, finding := range findings {
+		if line := finding.String(); !utf8.ValidString(line) || strings.ContainsAny(line, "\x00\x1b\n\r") {
+			t.Errorf("finding is not one line of text: %q", line)
+		}
+		if finding.Warning {
+			continue
+		}
+		refused[finding.Rule], refused[finding.Other] = true, true
+		if finding.RefusesBucket() && rules != nil {
+			t.Fatalf("document refused by %s has rules", finding)
+		}
+	}
+	for _, r := range rules {
+		if refused[r.Number] {
+			t.Fatalf("refused rule %d is accepted", r.Number)
+		}
+	}
+	checkRoundTrip(t, rules)
+	if len(refused) == 0 && len(rules) == 0 {
+		t.Fatalf("no rules and no defect: %v", findings)
+	}
+	return len(refused) == 0
 }

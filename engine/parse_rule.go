@@ -23,7 +23,7 @@ func (p *documentParser) rule(e *element, number int) {
 	e.path = fmt.Sprintf("Rule[%d]", number)
 	r := &ruleParser{doc: p, rule: Rule{Number: number}}
 	for _, child := range e.children {
-		if child.name == "ID" && knownSpace(child.space) {
+		if child.name == "ID" && child.isKnown() {
 			r.rule.ID = child.text
 			break
 		}

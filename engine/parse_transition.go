@@ -18,7 +18,7 @@ func (r *ruleParser) transitions(e *element, g group) {
 	idle := len(g["Expiration"])+len(g["NoncurrentVersionExpiration"])+len(g["AbortIncompleteMultipartUpload"]) == 0
 	for _, child := range e.children {
 		if child.name != "Transition" && child.name != "NoncurrentVersionTransition" ||
-			!knownSpace(child.space) || slices.Contains(r.rule.Unsupported, child.name) {
+			!child.isKnown() || slices.Contains(r.rule.Unsupported, child.name) {
 			continue
 		}
 		r.rule.Unsupported = append(r.rule.Unsupported, child.name)
