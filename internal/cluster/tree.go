@@ -126,6 +126,10 @@ func (c *Cluster) Lookup(ctx context.Context, bucket, inBucket string) (engine.E
 // resolve is the filer's path of a path inside a bucket. The filer would follow
 // dot segments out of the bucket; no entry has such a path.
 func (c *Cluster) resolve(bucket, inBucket string) (string, bool) {
+	return resolvePath(c.bucketsDir, bucket, inBucket)
+}
+
+func resolvePath(bucketsDir, bucket, inBucket string) (string, bool) {
 	full := bucket
 	if inBucket = strings.TrimSuffix(inBucket, "/"); inBucket != "" {
 		full += "/" + inBucket
@@ -135,7 +139,7 @@ func (c *Cluster) resolve(bucket, inBucket string) (string, bool) {
 			return "", false
 		}
 	}
-	return c.bucketsDir + "/" + full, bucket != ""
+	return bucketsDir + "/" + full, bucket != ""
 }
 
 // page lists one page of a directory.

@@ -52,20 +52,27 @@ const caseTimeout = time.Minute
 // Conformance runs the suite. Open returns the subject of one case, which may
 // be the same cluster for all.
 func Conformance(t *testing.T, open func(t *testing.T) Subject) {
+	run(t, open, append(readingCases(),
+		caseGroup{"events", eventCases()},
+		caseGroup{"log", logCases()},
+		caseGroup{"delete", deleteCases()},
+	))
+}
+
+// Reading runs the part of the suite that reads buckets and entries, for a
+// subject without a meta-log and a gateway.
+func Reading(t *testing.T, open func(t *testing.T) Subject) { run(t, open, readingCases()) }
+
+func readingCases() []caseGroup {
+	return []caseGroup{{"buckets", bucketCases()}, {"tree", treeCases()}}
+}
+
+func run(t *testing.T, open func(t *testing.T) Subject, groups []caseGroup) {
 	// A gateway remembers a bucket's settings for a while after it is gone, so
 	// no name is used twice, in a second run neither.
 	prefix := fmt.Sprintf("conf-%x", time.Now().UnixNano())
 	buckets := 0
-	for _, group := range []struct {
-		name  string
-		cases []testCase
-	}{
-		{"buckets", bucketCases()},
-		{"tree", treeCases()},
-		{"events", eventCases()},
-		{"log", logCases()},
-		{"delete", deleteCases()},
-	} {
+	for _, group := range groups {
 		t.Run(group.name, func(t *testing.T) {
 			for _, c := range group.cases {
 				t.Run(c.name, func(t *testing.T) {
@@ -82,6 +89,11 @@ func Conformance(t *testing.T, open func(t *testing.T) Subject) {
 			}
 		})
 	}
+}
+
+type caseGroup struct {
+	name  string
+	cases []testCase
 }
 
 type testCase struct {
