@@ -19,11 +19,12 @@ type backupLoader struct {
 	options BackupOptions
 	sort    sorter
 
-	// doubtful is the first entry when it may be its folder itself, and
-	// siblings whether others lie in that folder (see begin).
-	doubtful   *filer_pb.FullEntry
-	doubtfulAt int64
-	siblings   bool
+	// doubtful is the first entry when it may be its folder itself (see take),
+	// siblings whether others lie in that folder, and parent whether the folder
+	// has an entry of its own.
+	doubtful         *filer_pb.FullEntry
+	doubtfulAt       int64
+	siblings, parent bool
 	// found is whether anything is the buckets folder or lies in it.
 	found bool
 }
@@ -70,8 +71,8 @@ func (l *backupLoader) load(ctx context.Context) (*table, error) {
 
 // take takes an entry in. Told to save "/x/", with a slash at the end,
 // fs.meta.save writes the entry of that folder as if it lay in itself, as
-// "/x/x", before the others. Only what the others are tells it from a folder
-// that is called like its own: they lie in "/x" or in "/x/x".
+// "/x/x", before the others. What the others are tells it from a folder that
+// is called like its own: some lie in "/x", and none is "/x".
 func (l *backupLoader) take(full *filer_pb.FullEntry, at int64) error {
 	dir, e := strings.TrimRight(full.Dir, "/"), full.Entry
 	if l.in.entries == 1 && e.IsDirectory && path.Base(dir) == e.Name {
@@ -79,8 +80,9 @@ func (l *backupLoader) take(full *filer_pb.FullEntry, at int64) error {
 		l.doubtful, l.doubtfulAt = full, at
 		return nil
 	}
-	if l.doubtful != nil && dir == l.doubtful.Dir {
-		l.siblings = true
+	if d := l.doubtful; d != nil {
+		l.siblings = l.siblings || dir == d.Dir
+		l.parent = l.parent || e.Name == d.Entry.Name && dir+"/"+e.Name == d.Dir
 	}
 	return l.keep(dir, e, at)
 }
@@ -90,7 +92,7 @@ func (l *backupLoader) resolveDoubt() error {
 		return nil
 	}
 	dir := l.doubtful.Dir
-	if l.siblings {
+	if l.siblings && !l.parent {
 		dir = strings.TrimRight(path.Dir(dir), "/")
 	}
 	return l.keep(dir, l.doubtful.Entry, l.doubtfulAt)

@@ -155,7 +155,7 @@ func (r *backupReader) frame() error {
 func (r *backupReader) broken(at int64, err error) error {
 	switch {
 	case err == io.EOF, err == io.ErrUnexpectedEOF:
-		return r.fault(at, io.ErrUnexpectedEOF, "cut off before its end")
+		return &BackupError{Path: r.path, Reason: r.hint("cut off before its end"), Offset: at, Packed: r.unpack != nil, Err: io.ErrUnexpectedEOF}
 	case r.unpack != nil && errors.Is(err, gzip.ErrHeader):
 		return r.fault(at, err, "something that is not gzip follows the packed data")
 	}
@@ -164,13 +164,18 @@ func (r *backupReader) broken(at int64, err error) error {
 
 // fault is an error about the entry at an offset.
 func (r *backupReader) fault(at int64, cause error, reason string) error {
-	if cause != nil && cause != io.ErrUnexpectedEOF {
+	if cause != nil {
 		reason += ": " + cause.Error()
 	}
-	if r.entries == 0 && at == 0 {
+	return &BackupError{Path: r.path, Reason: r.hint(reason), Offset: at, Packed: r.unpack != nil, Err: cause}
+}
+
+// hint adds to a reason what is likely as long as nothing could be read.
+func (r *backupReader) hint(reason string) string {
+	if r.entries == 0 {
 		reason += "; is it a file that fs.meta.save wrote?"
 	}
-	return &BackupError{Path: r.path, Reason: reason, Offset: at, Packed: r.unpack != nil, Err: cause}
+	return reason
 }
 
 // unpacker unpacks on a goroutine of its own, one buffer ahead of the reader.

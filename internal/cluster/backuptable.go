@@ -53,7 +53,8 @@ func (w *tableWriter) addTo(level int, r record) error {
 		w.levels = append(w.levels, &blockBuilder{})
 	}
 	b := w.levels[level]
-	if len(b.data) >= w.blockSize {
+	// Of one record a block, the index would be as long as what it is of.
+	if len(b.data) >= w.blockSize && len(b.starts) > 1 {
 		if err := w.flush(level); err != nil {
 			return err
 		}
@@ -128,7 +129,11 @@ type table struct {
 	cache *blockCache
 }
 
-func (t *table) close() error { return t.file.close() }
+// close removes the file. Nothing is answered afterwards.
+func (t *table) close() error {
+	t.cache.clear()
+	return t.file.close()
+}
 
 // seek returns the records from the first that is not before folder and name.
 func (t *table) seek(folder, name []byte) (*cursor, error) {
@@ -295,6 +300,12 @@ func (c *blockCache) put(at int64, b *block) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.keep(at, b)
+}
+
+func (c *blockCache) clear() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.young, c.previous, c.size = map[int64]*block{}, nil, 0
 }
 
 func (c *blockCache) keep(at int64, b *block) {
