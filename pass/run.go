@@ -159,13 +159,12 @@ func (w *work) carryOut(states []engine.ShardState) map[int]engine.ShardState {
 		return nil
 	}
 	defer w.carry()()
-	defer w.watch()()
-
 	k := w.keys()
 	w.replay = &replay{
 		keys: k, view: w.plan.replay, shards: w.runs, now: w.now, slackNs: w.plan0.slack,
 		clock: w.plan0.clock, budget: w.o.Events, report: w.problem,
 	}
+	defer w.watch()()
 	if err := w.replay.run(w.ctx, w.deps.Filer, w.o.Concurrency); err != nil {
 		if errors.Is(err, errBudget) || w.ctx.Err() != nil {
 			w.markCut()
@@ -207,10 +206,14 @@ func (w *work) keys() *keys {
 }
 
 func (w *work) walker(k *keys) *walker {
+	sideBySide := together
+	if w.preview {
+		sideBySide = 1
+	}
 	return &walker{
 		keys: k, filer: w.deps.Filer, guard: w.guard, all: w.plan.all, bound: w.plan.walk, shards: w.runs,
 		now: w.now, slackNs: int64(engine.Slack()), clock: dayClock(w.o), horizon: w.plan.horizon,
-		tried: map[keyName]bool{}, report: w.problem, together: together, inline: w.preview,
+		tried: map[keyName]bool{}, report: w.problem, together: sideBySide, inline: w.preview,
 	}
 }
 
