@@ -259,7 +259,7 @@ func TestScenario26_SuspendedVersioning(t *testing.T) {
 	g := versions(own)
 	equal(t, "a version of its own", verdicts(key(b, g, r)), []string{"expire→marker: by r, due since 2030-06-12T12:00:00Z"})
 
-	// A null marker takes the place of the null version, current or not.
+	// A marker takes the place of the null version, current or not.
 	null := engine.Entry{Name: "k", HasAttributes: true, MtimeNs: aged(20).UnixNano()}
 	folder := pointing(own)
 	with := engine.NewGroup("b", "k", &folder, []engine.Entry{own}, &null)
@@ -267,7 +267,7 @@ func TestScenario26_SuspendedVersioning(t *testing.T) {
 		t.Fatal(with.Unresolved)
 	}
 	equal(t, "a null version below", verdicts(key(b, with, r)), []string{
-		"expire→marker: by r, due since 2030-06-12T12:00:00Z", "delete-version: the null delete marker takes its place",
+		"expire→marker: by r, due since 2030-06-12T12:00:00Z", "delete-version: a delete marker takes its place",
 	})
 }
 

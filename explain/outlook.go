@@ -42,7 +42,7 @@ type Handling struct {
 	// of the verdict where the part of the rules that is served first has others.
 	Action string `json:"action"`
 	RuleID string `json:"rule_id"`
-	Words   string `json:"words"`
+	Words  string `json:"words"`
 }
 
 // outlook foresees who deals with the versions of one key. It follows what a

@@ -17,7 +17,7 @@ type outcome struct {
 	// null is set for a null delete marker that a rule would remove: there is no
 	// call for that.
 	null bool
-	// replaced is set for a null version whose place a null delete marker takes.
+	// replaced is set for a null version whose place a delete marker takes.
 	replaced bool
 }
 

@@ -291,6 +291,9 @@ func notes(r *engine.Rule, b engine.Bucket, ctx RuleContext) []string {
 	if b.Versioned() && r.ExpirationDays > 0 {
 		out = append(out, loneMarkers(ctx.Rules))
 	}
+	if b.Versioning == engine.Suspended && slices.ContainsFunc(r.Kinds(), isCurrentExpiry) {
+		out = append(out, "A key that is written and expires again gathers one delete marker each time, until a rule for noncurrent versions takes them: the bucket's versioning is suspended.")
+	}
 	if b.Versioned() && r.NewerNoncurrent > 0 {
 		out = append(out, "Delete markers among the noncurrent versions count as versions.")
 	}

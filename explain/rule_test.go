@@ -220,7 +220,7 @@ func TestScenario19_WhatFreesTheStorage(t *testing.T) {
 			nothing, none, `Rule 2 "off" would, but it is disabled.`,
 		}},
 		{"suspended", engine.Suspended, []*engine.Rule{days()}, false, []string{
-			"A null version is replaced by the marker: its data is removed, and vacuuming the volumes returns the space.",
+			"A null version is replaced by a delete marker: its data is removed, and vacuuming the volumes returns the space.",
 			"A version with an ID of its own stays, as a noncurrent version: that frees nothing by itself.", none,
 		}},
 		{"noncurrent", engine.Enabled, []*engine.Rule{rule(noncurrent(1))}, true, []string{comesBack}},
@@ -291,6 +291,9 @@ func TestNotes(t *testing.T) {
 		{"exact clock", bucket(0), rule(abort(7)), explain.RuleContext{}, []string{exact}},
 		{"midnight clock", bucket(0), rule(expire(7)), explain.RuleContext{DayClock: engine.MidnightClock}, []string{midnight}},
 		{"date, not known whether past", bucket(0), rule(date(today)), explain.RuleContext{}, nil},
+		{"suspended", bucket(engine.Suspended), rule(date(today)), explain.RuleContext{}, []string{
+			"A key that is written and expires again gathers one delete marker each time, until a rule for noncurrent versions takes them: the bucket's versioning is suspended.",
+		}},
 		{"date past", bucket(0), rule(date(today)), explain.RuleContext{Now: scenarioNow}, []string{come}},
 		{"date now", bucket(0), rule(date(today)), explain.RuleContext{Now: today}, []string{come}},
 		{"date to come", bucket(0), rule(date(today)), explain.RuleContext{Now: today.Add(-1)}, nil},

@@ -22,7 +22,7 @@ func storage(k engine.Kind, r *engine.Rule, b engine.Bucket, rules []*engine.Rul
 		return true, []string{"Its storage comes back: the data of what it deletes is removed, and " + vacuum}
 	case b.Versioning == engine.Suspended:
 		lines = []string{
-			"A null version is replaced by the marker: its data is removed, and " + vacuum,
+			"A null version is replaced by a delete marker: its data is removed, and " + vacuum,
 			"A version with an ID of its own stays, as a noncurrent version: that frees nothing by itself.",
 		}
 	default:

@@ -210,7 +210,7 @@ func (j *keyJudge) why(g engine.Group, i int, out outcome, a *engine.Action, v e
 	}
 	switch {
 	case out.replaced:
-		return "the null delete marker takes its place"
+		return "a delete marker takes its place"
 	case out.null:
 		return "due by " + by + ", but the gateway has no call that removes a null delete marker"
 	case out.effect == SkipLock:

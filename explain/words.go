@@ -81,13 +81,10 @@ func sentence(k engine.Kind, r *engine.Rule, v engine.Versioning) string {
 
 // expires says what becomes of a current object that is due.
 func expires(v engine.Versioning) string {
-	switch v {
-	case engine.Enabled:
-		return "Puts a delete marker on top of"
-	case engine.Suspended:
-		return "Puts a null delete marker on top of"
+	if v == engine.Unversioned {
+		return "Deletes"
 	}
-	return "Deletes"
+	return "Puts a delete marker on top of"
 }
 
 // things names what a kind acts on, narrowed by a rule's filter.

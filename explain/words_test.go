@@ -26,7 +26,7 @@ func TestWordsOfEachKind(t *testing.T) {
 			`Puts a delete marker on top of current objects whose key begins with "logs/", 7 days after they were last modified.`,
 		}},
 		{"days, suspended", engine.Suspended, rule(expire(1234567)), []string{
-			`Puts a null delete marker on top of all current objects in the bucket, 1,234,567 days after they were last modified.`,
+			`Puts a delete marker on top of all current objects in the bucket, 1,234,567 days after they were last modified.`,
 		}},
 		{"date", engine.Unversioned, rule(date(newYear), tagged("t", "1")), []string{
 			`Deletes current objects that carry the tag "t"="1", from 2031-01-01T00:00:00Z on, whatever their age.`,
