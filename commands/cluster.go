@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"weedlc/cursorfile"
+	"weedlc/explain"
 	"weedlc/pass"
 )
 
@@ -16,6 +17,9 @@ type Cluster struct {
 	Filer   pass.Filer
 	Gateway pass.Gateway // nil unless it was asked for
 	Cursors cursorfile.Files
+	// PathTTLs are the TTLs that the filers stamp on new objects of a bucket by
+	// path; nil where that is not known.
+	PathTTLs func(ctx context.Context, bucket string) ([]explain.Stamp, error)
 	// LockShards takes the locks of shards, all or none.
 	LockShards func(ctx context.Context, shards []int, wait time.Duration) (Lock, error)
 	Close      func() error

@@ -65,6 +65,7 @@ func clusterScript(c *weedtest.Cluster, file string) testscript.Params {
 			"put":     s.put,
 			"rules":   s.rules,
 			"has":     s.has,
+			"backup":  s.backup,
 			"proxy":   s.proxied,
 			"block":   s.block,
 			"clear":   s.clear,
@@ -112,6 +113,12 @@ func (s *scripts) has(ts *testscript.TestScript, neg bool, args []string) {
 	if got != want {
 		ts.Fatalf("bucket %s has %q, want %q", args[0], got, want)
 	}
+}
+
+// backup is "backup FILE": the metadata of everything, as weed shell saves it.
+func (s *scripts) backup(ts *testscript.TestScript, neg bool, args []string) {
+	arguments(ts, neg, args, 1, "backup FILE")
+	s.client(ts).SaveBackup(ts.MkAbs(args[0]), "/")
 }
 
 // proxied is "proxy": a proxy in front of the gateway, at $PROXY.

@@ -147,7 +147,7 @@ func TestResetToNow(t *testing.T) {
 	contains(t, h.err.String(), "it will not delete objects that are already due")
 	st := h.load(0)
 	at := now.Add(-day - engine.Slack()).UnixNano()
-	if foreign(&st) || st.Side.ArrivalsNs != now.UnixNano() || !reflect.DeepEqual(st.Side.Groups, map[time.Duration]int64{day: at}) || st.Cursor.TsNs != at {
+	if st.Foreign() || st.Side.ArrivalsNs != now.UnixNano() || !reflect.DeepEqual(st.Side.Groups, map[time.Duration]int64{day: at}) || st.Cursor.TsNs != at {
 		t.Errorf("state is %+v, want arrivals at now and the group at %d", st, at)
 	}
 	h.must(exitDone, "run", "--reconcile-interval", "0")
@@ -281,7 +281,7 @@ func TestCursorEdit(t *testing.T) {
 	contains(t, h.out.String(), "--- shard-03.json\n+++ shard-03.json (edited)\n", `-  "ts_ns": `+from+",\n", `+  "ts_ns": `+to+",\n")
 	contains(t, h.err.String(), "the next pass reads the log again from 2026-11-29T10:00:00Z, less an hour: 1d more", "replace shard-03.json? [y/N] ", "kept shard-03.json.bak-")
 	st := h.load(3)
-	if st.Cursor.TsNs != at.Add(-day).UnixNano() || !foreign(&st) {
+	if st.Cursor.TsNs != at.Add(-day).UnixNano() || !st.Foreign() {
 		t.Errorf("state is %+v", st)
 	}
 }

@@ -86,12 +86,6 @@ func (v *shardView) word() cursorState {
 	return stateOK
 }
 
-// foreign reports whether the side file belongs to another cursor: the
-// positions of the groups do not count then.
-func foreign(st *engine.ShardState) bool {
-	return st.Found && (!st.SideFound || st.Side.TsNs != st.Cursor.TsNs || st.Side.RuleSetHash != st.Cursor.RuleSetHash)
-}
-
 // reconciledNs is when the bucket that was longest without was last walked over
 // all its rules; 0 is never.
 func reconciledNs(side engine.Side) int64 {
@@ -135,13 +129,7 @@ func (o *cursorShowOptions) run(ctx context.Context, a *app) error {
 }
 
 func (o *cursorShowOptions) write(a *app, views []shardView, now time.Time) error {
-	form := o.output.form
-	if form == "" {
-		form = formTSV
-		if a.host.OutTTY {
-			form = formTable
-		}
-	}
+	form := o.output.chosen(a)
 	switch {
 	case form == formJSON:
 		return writeJSON(a.host.Out, newCursorsJSON(views, now))
@@ -204,7 +192,7 @@ func note(v *shardView) string {
 	switch st := &v.state; {
 	case st.Found && !st.SideFound:
 		notes = append(notes, "no side file: the groups start from the position")
-	case foreign(st):
+	case st.Foreign():
 		notes = append(notes, "moved by another than weedlc: the groups start from the position")
 	}
 	return strings.Join(append(notes, v.state.Warnings...), "; ")
@@ -287,7 +275,7 @@ func newCursorsJSON(views []shardView, now time.Time) cursorsJSON {
 	for _, v := range views {
 		st := &v.state
 		row := cursorJSON{
-			Shard: v.shard, State: v.word(), TsNs: st.Cursor.TsNs, Foreign: foreign(st),
+			Shard: v.shard, State: v.word(), TsNs: st.Cursor.TsNs, Foreign: st.Foreign(),
 			Position: timeJSON(st.Cursor.TsNs), LastWalked: timeJSON(st.Cursor.LastWalkedNs),
 			Reconciled: timeJSON(reconciledNs(st.Side)), Arrivals: timeJSON(st.Side.ArrivalsNs),
 			Groups: []groupJSON{}, Failed: []failureJSON{}, Warnings: append([]string{}, st.Warnings...),

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"weedlc/internal/cluster"
 )
@@ -60,9 +61,14 @@ func tellHints(w io.Writer, err error) {
 	}
 }
 
-// nearest is the word of a list that a misspelt one most likely means; empty
-// when none is close.
+// nearest is the word of a list that a misspelt or shortened one most likely
+// means; empty when none is close.
 func nearest(word string, words []string) string {
+	for _, w := range words {
+		if word != "" && strings.HasPrefix(w, word+"-") {
+			return w
+		}
+	}
 	best, limit := "", max(1, (len(word)+2)/3)+1
 	for _, w := range words {
 		if d := distance(word, w); d < limit {

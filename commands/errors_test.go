@@ -41,7 +41,7 @@ func TestTell(t *testing.T) {
 }
 
 func TestNearest(t *testing.T) {
-	words := []string{"shard", "shards", "settle", "runtime"}
+	words := []string{"shard", "shards", "settle", "runtime", "explain-rule"}
 	for word, want := range map[string]string{
 		"shrads":   "shards",
 		"shard":    "shard",
@@ -51,6 +51,8 @@ func TestNearest(t *testing.T) {
 		"x":        "",
 		"":         "",
 		"bucket":   "",
+		"explain":  "explain-rule",
+		"expl":     "",
 	} {
 		if got := nearest(word, words); got != want {
 			t.Errorf("nearest(%q) = %q, want %q", word, got, want)

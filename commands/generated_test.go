@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+
+	"weedlc/explain"
 )
 
 var update = flag.Bool("update", false, "write the generated files instead of comparing them")
@@ -115,10 +117,15 @@ func TestEveryCommand(t *testing.T) {
 func TestJSONIsDocumented(t *testing.T) {
 	guide, err := os.ReadFile("../docs/json-output.md")
 	check(t, err)
-	for _, v := range []any{passJSON{}, totalsJSON{}, shardJSON{}, failureJSON{}, problemJSON{}, cursorsJSON{}, cursorJSON{}, groupJSON{}, versionInfo{}} {
+	for _, v := range []any{passJSON{}, totalsJSON{}, shardJSON{}, failureJSON{}, problemJSON{}, cursorsJSON{}, cursorJSON{}, groupJSON{}, versionInfo{},
+		dryRunJSON{}, planJSON{}, walkJSON{}, planShardJSON{}, windowJSON{}, changeCount{}, objectID{}, objectFacts{}, objectLine{}, changeLine{}, prospectJSON{},
+		explain.Counts{}, explain.TallyRow{}, explain.ForecastReport{}, explain.ForecastDay{},
+		explainJSON{}, explainKeyJSON{}, explain.KeyExplanation{}, explain.VersionExplanation{}, explain.RuleVerdict{}, explain.Check{},
+		explain.ServerTTL{}, explain.Handling{}, explain.RuleExplanation{}, explain.ActionExplanation{}, explain.Overlap{}, explain.OverlapSide{},
+		ruleListJSON{}, bucketRulesJSON{}, lintJSON{}, findingJSON{}, testsJSON{}, testFileJSON{}, testResultJSON{}, testDiffJSON{}} {
 		typ := reflect.TypeOf(v)
 		for i := range typ.NumField() {
-			name := typ.Field(i).Tag.Get("json")
+			name, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ",")
 			if !strings.Contains(string(guide), "`"+name) && !strings.Contains(string(guide), "."+name) {
 				t.Errorf("docs/json-output.md does not mention %q of %s", name, typ)
 			}

@@ -17,6 +17,9 @@ type Host struct {
 	Out, Err io.Writer
 	// InTTY, OutTTY and ErrTTY tell whether each is a terminal.
 	InTTY, OutTTY, ErrTTY bool
+	// OutWidth is how many columns the terminal of Out has; 0 is not known. Nil
+	// is for a host without one.
+	OutWidth func() int
 	// Env is the environment as "NAME=value".
 	Env []string
 	// Now is the wall clock.
@@ -39,12 +42,27 @@ func OSHost() Host {
 		InTTY:  term.IsTerminal(int(os.Stdin.Fd())),
 		OutTTY: term.IsTerminal(int(os.Stdout.Fd())),
 		ErrTTY: term.IsTerminal(int(os.Stderr.Fd())),
-		Env:    os.Environ(),
-		Now:    time.Now,
-		Sleep:  sleep,
-		Edit:   edit,
-		Dial:   dial,
+		OutWidth: func() int {
+			width, _, err := term.GetSize(int(os.Stdout.Fd()))
+			if err != nil {
+				return 0
+			}
+			return width
+		},
+		Env:   os.Environ(),
+		Now:   time.Now,
+		Sleep: sleep,
+		Edit:  edit,
+		Dial:  dial,
 	}
+}
+
+// width is how many columns a table may have; 0 has no limit.
+func (h *Host) width() int {
+	if !h.OutTTY || h.OutWidth == nil {
+		return 0
+	}
+	return h.OutWidth()
 }
 
 // getenv is the value of an environment variable; empty when it is not set.

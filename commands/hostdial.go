@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"weedlc/cursorfile"
+	"weedlc/explain"
 	"weedlc/internal/cluster"
 )
 
@@ -30,6 +31,14 @@ func dial(ctx context.Context, o DialOptions) (*Cluster, error) {
 				return nil, err
 			}
 			return held, nil
+		},
+		PathTTLs: func(ctx context.Context, bucket string) ([]explain.Stamp, error) {
+			ttls, err := c.PathTTLs(ctx, bucket)
+			var stamps []explain.Stamp
+			for _, t := range ttls {
+				stamps = append(stamps, explain.Stamp(t))
+			}
+			return stamps, err
 		},
 	}, nil
 }

@@ -29,15 +29,31 @@ func (o *outputOptions) AddFlags(flags *pflag.FlagSet, onPipe string) {
 	settings(flags, "output")
 }
 
+// chosen is the form of a result that is a table on a terminal and tab-separated
+// on a pipe, unless one was asked for.
+func (o *outputOptions) chosen(a *app) string {
+	switch {
+	case o.form != "":
+		return o.form
+	case a.host.OutTTY:
+		return formTable
+	}
+	return formTSV
+}
+
 // rows is a result of one record a row.
 type rows struct {
 	header []string
 	cells  [][]cell
+	// lead is how many columns say what a row is about; they stay together
+	// where a terminal is too narrow. 0 keeps the row on one line.
+	lead int
 }
 
 // cell is one value: what a person reads and what a program reads. They are
-// the same unless raw is set.
-type cell struct{ text, raw string }
+// the same unless raw is set. Short stands for text where a terminal is too
+// narrow; empty is no shorter form.
+type cell struct{ text, raw, short string }
 
 func word(s string) cell { return cell{text: s, raw: s} }
 

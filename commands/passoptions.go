@@ -57,6 +57,41 @@ func (o *limitOptions) until(now time.Time) time.Time {
 	return now.Add(o.runtime)
 }
 
+// planOptions decide what a pass reads and walks.
+type planOptions struct {
+	events            int64
+	walkerInterval    time.Duration
+	metaLogRetention  time.Duration
+	settle            time.Duration
+	reconcileInterval time.Duration
+}
+
+func (o *planOptions) AddFlags(flags *pflag.FlagSet) {
+	o.settle = 5 * time.Minute
+	flags.Var(countValue{&o.events, 0}, "events", "meta-log events to read in a pass at most; 0 is no limit")
+	addWalkerInterval(flags, &o.walkerInterval)
+	addMetaLogRetention(flags, &o.metaLogRetention)
+	flags.Var(durationValue{&o.settle}, "settle", "how long the meta-log may take to show an event")
+	addReconcileInterval(flags, &o.reconcileInterval)
+	settings(flags, "events", "settle")
+}
+
+func addWalkerInterval(flags *pflag.FlagSet, p *time.Duration) {
+	flags.Var(durationValue{p}, "walker-interval", "least time between two walks for rules that need one; 0 is every pass")
+	settings(flags, "walker-interval")
+}
+
+func addReconcileInterval(flags *pflag.FlagSet, p *time.Duration) {
+	*p = 30 * day
+	flags.Var(durationValue{p}, "reconcile-interval", "how often each bucket is walked over all its rules, whatever the log says; 0 is never")
+	settings(flags, "reconcile-interval")
+}
+
+func (o *planOptions) apply(p *pass.Options) {
+	p.Events, p.WalkerInterval, p.MetaLogRetention = o.events, o.walkerInterval, o.metaLogRetention
+	p.Settle, p.ReconcileInterval = o.settle, o.reconcileInterval
+}
+
 // lockOptions steer the taking of locks.
 type lockOptions struct {
 	wait   time.Duration

@@ -73,6 +73,14 @@ const redraw = 200 * time.Millisecond
 
 // Update implements pass.Progress.
 func (p *progress) Update(t pass.Totals) {
+	p.show(func(elapsed time.Duration) string {
+		return fmt.Sprintf("%s  events %s  entries walked %s  delete calls %s",
+			elapsed, group(t.EventsScanned), group(t.EntriesWalked), group(t.DeleteCalls))
+	})
+}
+
+// show replaces the line on a terminal, unless it was only just drawn.
+func (p *progress) show(line func(elapsed time.Duration) string) {
 	if !p.app.host.ErrTTY || p.app.global.quiet {
 		return
 	}
@@ -83,17 +91,16 @@ func (p *progress) Update(t pass.Totals) {
 		return
 	}
 	p.next = now.Add(redraw)
-	p.app.stderr.show(fmt.Sprintf("%s  events %s  entries walked %s  delete calls %s",
-		now.Sub(p.start).Truncate(time.Second), group(t.EventsScanned), group(t.EntriesWalked), group(t.DeleteCalls)))
+	p.app.stderr.show(line(now.Sub(p.start).Truncate(time.Second)))
 }
 
-// group writes a count with thousands apart: 1 234 567.
+// group writes a count with thousands apart: 1,234,567.
 func group(n int64) string {
 	s := fmt.Sprint(n)
 	var b strings.Builder
 	for i, c := range s {
 		if i > 0 && (len(s)-i)%3 == 0 && s[i-1] != '-' {
-			b.WriteByte(' ')
+			b.WriteByte(',')
 		}
 		b.WriteRune(c)
 	}

@@ -36,7 +36,7 @@ func TestProgressIsForTerminals(t *testing.T) {
 		want            string
 	}{
 		{"pipe", false, false, ""},
-		{"terminal", true, false, eraseLine + "0s  events 1 234  entries walked 5  delete calls 6"},
+		{"terminal", true, false, eraseLine + "0s  events 1,234  entries walked 5  delete calls 6"},
 		{"quiet terminal", true, true, ""},
 	} {
 		h.err.Reset()

@@ -153,7 +153,7 @@ func TestTableKeepsWideNamesAndBlanks(t *testing.T) {
 }
 
 func TestGroup(t *testing.T) {
-	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1 000", 1234567: "1 234 567", -1234: "-1 234"} {
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1234: "-1,234"} {
 		equal(t, "count", group(n), want)
 	}
 }

@@ -61,7 +61,7 @@ Exit codes:
 	a.global.AddFlags(root.PersistentFlags())
 	root.AddGroup(&cobra.Group{ID: "work", Title: "Commands:"}, &cobra.Group{ID: "other", Title: "Also:"})
 	root.SetHelpCommandGroupID("other")
-	for _, cmd := range []*cobra.Command{newRun(a), newWalk(a), newCursor(a)} {
+	for _, cmd := range []*cobra.Command{newRun(a), newWalk(a), newDryRun(a), newExplainRule(a), newRules(a), newCursor(a)} {
 		cmd.GroupID = "work"
 		root.AddCommand(cmd)
 	}
@@ -210,6 +210,7 @@ func misplaced(cmd *cobra.Command, flag string) string {
 		"bucket":      "walk --bucket BUCKET",
 		"all-buckets": "walk --all-buckets",
 		"prefix":      "walk --bucket BUCKET --prefix PREFIX",
+		"at":          "dry-run --at TIME",
 		"dry-run":     "dry-run",
 	}[flag]
 	name, _, _ := strings.Cut(meant, " ")

@@ -2,7 +2,6 @@ package commands
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -21,9 +20,14 @@ const midnight = "midnight"
 
 func (o *ruleOptions) AddFlags(flags *pflag.FlagSet) {
 	o.dayClock = "exact"
-	flags.BoolVar(&o.allowUnfiltered, "allow-unfiltered-rules", false, "accept rules with neither Filter nor Prefix, which select every key")
+	addAllowUnfiltered(flags, &o.allowUnfiltered)
 	flags.Var(choiceValue{&o.dayClock, []string{"exact", midnight}}, "day-clock", "what ends a day: 24 hours exactly, or the next 00:00 UTC after them")
-	settings(flags, "allow-unfiltered-rules", "day-clock")
+	settings(flags, "day-clock")
+}
+
+func addAllowUnfiltered(flags *pflag.FlagSet, p *bool) {
+	flags.BoolVar(p, "allow-unfiltered-rules", false, "accept rules with neither Filter nor Prefix, which select every key")
+	settings(flags, "allow-unfiltered-rules")
 }
 
 func addMetaLogRetention(flags *pflag.FlagSet, p *time.Duration) {
@@ -43,21 +47,11 @@ func (o *ruleOptions) load(ctx context.Context, c *Cluster, metaLogRetention tim
 	if o.dayClock == midnight {
 		t.reach += engine.Day()
 	}
-	buckets, err := c.Filer.Buckets(ctx)
+	_, snapshot, _, err := pass.LoadRules(ctx, c.Filer, o.allowUnfiltered)
 	if err != nil {
-		return t, fmt.Errorf("list buckets: %w", err)
+		return t, err
 	}
-	var sources []engine.Source
-	for _, b := range buckets {
-		if len(b.Rules) == 0 {
-			continue
-		}
-		rules, _ := engine.ParseXML(b.Name, b.Rules, engine.ParseOptions{
-			AllowUnfiltered: o.allowUnfiltered, Versioning: b.Versioning, KnownVersioning: true,
-		})
-		sources = append(sources, engine.Source{Bucket: b, Rules: rules})
-	}
-	t.snapshot = engine.New().Compile(sources)
+	t.snapshot = snapshot
 	if t.retention == 0 {
 		t.retention = engine.MaxEffectiveTTL(t.snapshot)
 	}
@@ -79,7 +73,7 @@ type todaysRules struct {
 func (t *todaysRules) moveToNow(st *engine.ShardState, now time.Time) {
 	hash := engine.ReplayContentHash(t.snapshot)
 	promoted := engine.PromotedHash(t.snapshot, t.retention)
-	pending := st.Found && foreign(st) && (st.Cursor.RuleSetHash != hash || st.Cursor.PromotedHash != promoted)
+	pending := st.Foreign() && (st.Cursor.RuleSetHash != hash || st.Cursor.PromotedHash != promoted)
 
 	buckets := map[string]engine.BucketMemory{}
 	for _, name := range engine.RecoveryView(t.snapshot).Buckets() {

@@ -21,13 +21,9 @@ type runOptions struct {
 	locks   lockOptions
 	cursors storeOptions
 	output  outputOptions
+	plan    planOptions
 
-	events            int64
-	refresh           time.Duration
-	walkerInterval    time.Duration
-	metaLogRetention  time.Duration
-	settle            time.Duration
-	reconcileInterval time.Duration
+	refresh time.Duration
 }
 
 func (o *runOptions) AddFlags(flags *pflag.FlagSet) {
@@ -38,14 +34,9 @@ func (o *runOptions) AddFlags(flags *pflag.FlagSet) {
 	o.locks.AddFlags(flags)
 	o.cursors.AddFlags(flags)
 	o.output.AddFlags(flags, "only what was left undone")
-	o.settle, o.reconcileInterval = 5*time.Minute, 30*day
-	flags.Var(countValue{&o.events, 0}, "events", "meta-log events to read in a pass at most; 0 is no limit")
+	o.plan.AddFlags(flags)
 	flags.Var(durationValue{&o.refresh}, "refresh", "start another pass this long after the start of the last; 0 is one pass")
-	flags.Var(durationValue{&o.walkerInterval}, "walker-interval", "least time between two walks for rules that need one; 0 is every pass")
-	addMetaLogRetention(flags, &o.metaLogRetention)
-	flags.Var(durationValue{&o.settle}, "settle", "how long the meta-log may take to show an event")
-	flags.Var(durationValue{&o.reconcileInterval}, "reconcile-interval", "how often each bucket is walked over all its rules, whatever the log says; 0 is never")
-	settings(flags, "events", "refresh", "walker-interval", "settle", "reconcile-interval")
+	settings(flags, "refresh")
 }
 
 func (o *runOptions) validate() error {
@@ -105,11 +96,8 @@ func (o *runOptions) run(ctx context.Context, a *app) error {
 
 	for {
 		start = a.host.Now()
-		opts := pass.Options{
-			Now: start, Shards: shards, Events: o.events,
-			WalkerInterval: o.walkerInterval, MetaLogRetention: o.metaLogRetention,
-			Settle: o.settle, ReconcileInterval: o.reconcileInterval,
-		}
+		opts := pass.Options{Now: start, Shards: shards}
+		o.plan.apply(&opts)
 		o.rules.apply(&opts)
 		o.limits.apply(&opts)
 		opts.Until, opts.Limiter = until, limiter

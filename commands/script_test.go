@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"testing"
 
@@ -27,9 +28,16 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// TestScript runs the command lines that need no cluster.
+// TestScript runs the command lines that need no cluster. TESTDATA is the
+// module's testdata.
 func TestScript(t *testing.T) {
+	testdata, err := filepath.Abs("../testdata")
+	check(t, err)
 	testscript.Run(t, testscript.Params{
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("TESTDATA", testdata)
+			return nil
+		},
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,

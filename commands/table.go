@@ -5,9 +5,13 @@ import (
 	"io"
 
 	"github.com/olekukonko/tablewriter"
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
 	"github.com/olekukonko/tablewriter/renderer"
 	"github.com/olekukonko/tablewriter/tw"
 )
+
+// displayWidth is how many columns of a terminal a text takes.
+func displayWidth(s string) int { return twwidth.Width(s) }
 
 // writeTable renders rows for a person: columns side by side, no lines, no
 // blanks at the end of a line. It is the only user of tablewriter.
@@ -25,7 +29,7 @@ func writeTable(w io.Writer, r rows) error {
 		tablewriter.WithRowAlignment(tw.AlignLeft),
 		tablewriter.WithRowAutoWrap(tw.WrapNone),
 		tablewriter.WithTrimSpace(tw.Off),
-		tablewriter.WithPadding(tw.Padding{Right: "  ", Overwrite: true}),
+		tablewriter.WithPadding(tw.Padding{Right: gap, Overwrite: true}),
 	)
 	t.Header(r.header)
 	for _, row := range r.cells {

@@ -72,7 +72,11 @@ func (e *Entry) IsDeleteMarker() bool {
 // DemotedNs is the entry's noncurrent-since stamp in Unix nanoseconds; 0 when
 // there is none that can be read.
 func (e *Entry) DemotedNs() int64 {
-	ns, err := strconv.ParseInt(string(e.Extended[s3_constants.ExtNoncurrentSinceNsKey]), 10, 64)
+	stamp := e.Extended[s3_constants.ExtNoncurrentSinceNsKey]
+	if len(stamp) == 0 {
+		return 0 // most entries have none, and parsing nothing allocates an error
+	}
+	ns, err := strconv.ParseInt(string(stamp), 10, 64)
 	if err != nil || ns < 0 {
 		return 0
 	}

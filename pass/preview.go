@@ -72,6 +72,9 @@ func Preview(ctx context.Context, o PreviewOptions, filer Filer) *Report {
 		w.fail(err)
 		return w.report(ctx, rep, nil, nil)
 	}
+	if len(o.Shards) == engine.ShardCount {
+		f.anyShard = o.Shards[:1]
+	}
 	w.exec = &recorder{recorded: f.recorded}
 	defer w.watch()()
 	walker := w.walker(w.keys())
@@ -111,6 +114,9 @@ type foresight struct {
 	rules    *engine.Snapshot
 	// installed is nil unless the two are compared.
 	installed *engine.Snapshot
+	// anyShard is one of the shards where all are walked, so that no key needs
+	// to be looked at for its own; nil where they are not.
+	anyShard []int
 }
 
 // judged is a Judgement that owns its object.
@@ -162,12 +168,22 @@ func (f *foresight) tellInOrder(walks []*bucketWalk) {
 }
 
 // foresee judges a key and hands on what becomes of its objects.
-func (t *traversal) foresee(ctx context.Context, path string, g engine.Group, full []int) error {
+func (t *traversal) foresee(ctx context.Context, path string, g *engine.Group, paths []string) error {
 	f, bw := t.foresight, t.walk
-	prospects := t.prospects(ctx, f.rules, path, &g, full)
+	shards := f.anyShard
+	if shards == nil {
+		if shards, _ = t.shardsOf(paths); len(shards) == 0 {
+			return nil
+		}
+	}
+	t.count(shards, nil, len(g.Objects))
+	prospects := t.prospects(ctx, f.rules, path, g, paths)
 	var installed []Prospect
 	if f.installed != nil {
-		installed = t.prospects(ctx, f.installed, path, &g, full)
+		installed = t.prospects(ctx, f.installed, path, g, paths)
+	}
+	if g.Unresolved != "" && len(t.view.Matching(g.Bucket, g.Objects[0].Key)) > 0 {
+		t.reportUnresolved(path, g)
 	}
 	if prospects == nil && installed == nil {
 		return nil
@@ -194,14 +210,17 @@ func (t *traversal) foresee(ctx context.Context, path string, g engine.Group, fu
 
 // prospects says what becomes of each object of a key, by the code that deletes.
 // It is nil when nothing goes.
-func (t *traversal) prospects(ctx context.Context, rules *engine.Snapshot, path string, g *engine.Group, full []int) []Prospect {
+func (t *traversal) prospects(ctx context.Context, rules *engine.Snapshot, path string, g *engine.Group, paths []string) []Prospect {
 	w := t.walker
 	actions := rules.Matching(g.Objects[0].Bucket, g.Objects[0].Key)
 	later := w.foresight.o.Later || w.foresight.o.Compare
-	due := slices.ContainsFunc(g.Objects, func(o engine.Object) bool {
-		_, _, fires := engine.FirstDue(actions, &o, w.now, w.clock)
-		return fires
-	})
+	due := false
+	for i := range g.Objects {
+		if _, _, fires := engine.FirstDue(actions, &g.Objects[i], w.now, w.clock); fires {
+			due = true
+			break
+		}
+	}
 	if len(actions) == 0 || !due && !later {
 		return nil
 	}
@@ -209,15 +228,7 @@ func (t *traversal) prospects(ctx context.Context, rules *engine.Snapshot, path 
 	prospects := make([]Prospect, len(g.Objects))
 	if due {
 		left.Objects = slices.Clone(g.Objects)
-		at := 0
-		k := *w.keys
-		k.exec = &recorder{recorded: w.foresight.recorded, tell: func(d Deletion) {
-			at = placeOf(g.Objects, d.Object, at)
-			prospects[at] = Prospect{Action: d.Action, Due: d.Due, Outcome: d.Outcome, Reason: d.Reason}
-		}}
-		var out settled
-		k.settleOnce(ctx, t.walk.bucket, path, &left, actions, map[string]int64{}, &out)
-		t.put(out, full, nil)
+		t.rehearse(ctx, path, g, &left, actions, paths, prospects)
 	}
 	if !later {
 		return prospects
@@ -237,6 +248,23 @@ func (t *traversal) prospects(ctx context.Context, rules *engine.Snapshot, path 
 		return nil
 	}
 	return prospects
+}
+
+// rehearse does to a copy of a group what a pass would do to its key, and puts
+// down what becomes of each object.
+func (t *traversal) rehearse(ctx context.Context, path string, g, left *engine.Group, actions []*engine.Action, paths []string, prospects []Prospect) {
+	at := 0
+	k := *t.keys
+	k.exec = &recorder{recorded: t.foresight.recorded, tell: func(d Deletion) {
+		at = placeOf(g.Objects, d.Object, at)
+		prospects[at] = Prospect{Action: d.Action, Due: d.Due, Outcome: d.Outcome, Reason: d.Reason}
+	}}
+	var out settled
+	k.settleOnce(ctx, t.walk.bucket, path, left, actions, map[string]int64{}, &out)
+	if len(out.failures) > 0 {
+		full, _ := t.shardsOf(paths)
+		t.put(out, full, nil)
+	}
 }
 
 // placeOf is where a version is among others; it is looked for from a place on

@@ -3,6 +3,7 @@ package pass
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"weedlc/engine"
 )
@@ -12,7 +13,22 @@ import (
 // marker ends in a slash. A key with nothing at it is an empty group.
 func ReadKey(ctx context.Context, f Filer, b engine.Bucket, key string) (engine.Group, error) {
 	k := keys{filer: f, pages: DefaultPageSize}
-	return k.read(ctx, b, key)
+	if b.Versioned() || isUpload(key) {
+		return k.read(ctx, b, key)
+	}
+	g := engine.Group{Bucket: b.Name, Key: key}
+	e, err := k.lookup(ctx, b.Name, key)
+	if err != nil {
+		return g, err
+	}
+	// A look-up does not tell "dir" from "dir/", two objects of S3.
+	if e != nil && strings.HasSuffix(key, "/") != (e.Nature == engine.FolderMarker) {
+		return g, nil
+	}
+	if o, ok := single(b.Name, key, e); ok {
+		g.Objects = []engine.Object{o}
+	}
+	return g, nil
 }
 
 // ReadUploads returns the unfinished uploads that would make a key, in the order

@@ -292,14 +292,15 @@ func (t *traversal) flush(ctx context.Context, l *level, next string) error {
 
 // plain visits an entry of a bucket without versions and what lies below it.
 func (t *traversal) plain(ctx context.Context, dir string, e *engine.Entry) error {
-	if o, ok := single(t.walk.bucket.Name, dir+e.Name, e); ok {
+	path := dir + e.Name
+	if o, ok := single(t.walk.bucket.Name, path, e); ok {
 		g := engine.Group{Bucket: o.Bucket, Key: o.Key, Objects: []engine.Object{o}}
-		if err := t.visit(ctx, dir+e.Name, g, []string{dir + e.Name}); err != nil {
+		if err := t.visit(ctx, path, g, []string{path}); err != nil {
 			return err
 		}
 	}
 	if e.Nature.IsFolder() {
-		return t.folder(ctx, dir+e.Name+"/", "")
+		return t.folder(ctx, path+"/", "")
 	}
 	return nil
 }

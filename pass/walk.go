@@ -152,6 +152,9 @@ func (t *traversal) visit(ctx context.Context, path string, g engine.Group, path
 	if !strings.HasPrefix(key, w.prefix) || w.tried[keyName{name, path}] {
 		return nil
 	}
+	if w.foresight != nil {
+		return t.foresee(ctx, path, &g, paths)
+	}
 	full, bound := t.shardsOf(paths)
 	if len(full) == 0 && len(bound) == 0 {
 		return nil
@@ -165,13 +168,7 @@ func (t *traversal) visit(ctx context.Context, path string, g engine.Group, path
 	if len(actions) == 0 {
 		return nil
 	}
-	if g.Unresolved != "" {
-		w.report(Problem{Shard: -1, Bucket: name, Category: CategoryBlocked,
-			Message: fmt.Sprintf("key %q is left alone: %s", path, g.Unresolved)})
-	}
-	if w.foresight != nil {
-		return t.foresee(ctx, path, g, full)
-	}
+	t.reportUnresolved(path, &g)
 	due := false
 	for i := range g.Objects {
 		o := &g.Objects[i]
@@ -203,6 +200,15 @@ func (t *traversal) visit(ctx context.Context, path string, g engine.Group, path
 		}
 	})
 	return nil
+}
+
+// reportUnresolved says that nothing is done about a key whose current version
+// is not known.
+func (t *traversal) reportUnresolved(path string, g *engine.Group) {
+	if g.Unresolved != "" {
+		t.report(Problem{Shard: -1, Bucket: g.Bucket, Category: CategoryBlocked,
+			Message: fmt.Sprintf("key %q is left alone: %s", path, g.Unresolved)})
+	}
 }
 
 // settle has the due objects of a key deleted. It reports whether nothing was

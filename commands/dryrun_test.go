@@ -1,0 +1,612 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"weedlc/engine"
+	"weedlc/internal/memcluster"
+	"weedlc/pass"
+)
+
+// mixed fills the cluster with one of everything, thirty days before noon and
+// later, and ends at noon.
+func (h *testHost) mixed() {
+	h.t.Helper()
+	c := h.cluster
+	put := func(bucket, key string, o memcluster.Object) string {
+		h.t.Helper()
+		id, err := c.PutObject(bucket, key, o)
+		check(h.t, err)
+		return id
+	}
+	h.put("logs", engine.Unversioned, false, `
+<Rule><ID>old logs</ID><Status>Enabled</Status><Filter><Prefix>app/</Prefix></Filter><Expiration><Days>7</Days></Expiration></Rule>
+<Rule><ID>tmp</ID><Status>Enabled</Status><Filter><Prefix>tmp/</Prefix></Filter><Expiration><Days>1</Days></Expiration></Rule>
+<Rule><ID>uploads</ID><Status>Enabled</Status><Filter><Prefix></Prefix></Filter><AbortIncompleteMultipartUpload><DaysAfterInitiation>3</DaysAfterInitiation></AbortIncompleteMultipartUpload></Rule>`)
+	h.put("docs", engine.Enabled, true, `
+<Rule><ID>keep two</ID><Status>Enabled</Status><Filter><Prefix></Prefix></Filter><NoncurrentVersionExpiration><NoncurrentDays>5</NoncurrentDays><NewerNoncurrentVersions>1</NewerNoncurrentVersions></NoncurrentVersionExpiration></Rule>
+<Rule><ID>drafts</ID><Status>Enabled</Status><Filter><Prefix>draft/</Prefix></Filter><Expiration><Days>10</Days></Expiration></Rule>
+<Rule><ID>markers</ID><Status>Enabled</Status><Filter><Prefix></Prefix></Filter><Expiration><ExpiredObjectDeleteMarker>true</ExpiredObjectDeleteMarker></Expiration></Rule>`)
+	put("logs", "app/2026/10/31.log", memcluster.Object{Size: 5_300_000_000})
+	put("logs", "app/2026/11/01.log", memcluster.Object{Size: 4_096})
+	_, err := c.CreateUpload("logs", "video/holiday.mp4", memcluster.Object{})
+	check(h.t, err)
+	for i := range 4 {
+		put("docs", "report.pdf", memcluster.Object{Size: int64(1000 * (i + 1))})
+		c.Advance(time.Hour)
+	}
+	put("docs", "draft/a", memcluster.Object{Size: 200})
+	put("docs", "draft/locked", memcluster.Object{Size: 300, Mode: "COMPLIANCE", RetainUntil: noon.AddDate(0, 2, 0)})
+	put("docs", "contract", memcluster.Object{Size: 77})
+	id := put("docs", "gone", memcluster.Object{Size: 9})
+	_, err = c.DeleteObject("docs", "gone")
+	check(h.t, err)
+	check(h.t, c.DeleteVersion("docs", "gone", id))
+	c.AdvanceTo(noon.Add(-26 * time.Hour))
+	put("logs", "tmp/odd \t\x1b[31m|<b>\u202e`name", memcluster.Object{Size: 1})
+	put("logs", "plan/q4.txt", memcluster.Object{Size: 60})
+	put("logs", "tmp/with a ttl", memcluster.Object{Size: 2048, TTL: 48 * time.Hour})
+	c.AdvanceTo(noon.Add(-5 * time.Hour))
+	put("logs", "tmp/fresh", memcluster.Object{Size: 12})
+	put("logs", "app/2026/11/30.log", memcluster.Object{Size: 1_500_000})
+	c.AdvanceTo(noon)
+}
+
+func (h *testHost) put(bucket string, v engine.Versioning, lock bool, rules string) {
+	h.t.Helper()
+	check(h.t, h.cluster.CreateBucket(bucket, v, lock))
+	check(h.t, h.cluster.SetRules(bucket, "<LifecycleConfiguration>"+rules+"</LifecycleConfiguration>"))
+}
+
+func newDryRunHost(t *testing.T) *testHost {
+	h := newTestHost(t)
+	h.cluster = memcluster.New(memcluster.Config{Start: noon.AddDate(0, 0, -30)})
+	h.Now = h.cluster.HostTime
+	h.mixed()
+	return h
+}
+
+// candidateXML changes what the rules of mixed say of the bucket logs.
+const candidateXML = `<LifecycleConfiguration>
+<Rule><ID>old logs</ID><Status>Enabled</Status><Filter><Prefix>app/</Prefix></Filter><Expiration><Days>2</Days></Expiration></Rule>
+<Rule><ID>odd</ID><Status>Enabled</Status><Filter><Prefix>tmp/o</Prefix></Filter><Expiration><Days>1</Days></Expiration></Rule>
+<Rule><ID>fresh</ID><Status>Enabled</Status><Filter><Prefix>tmp/f</Prefix></Filter><Expiration><Days>9</Days></Expiration></Rule>
+<Rule><ID>plans</ID><Status>Enabled</Status><Filter><Prefix>plan</Prefix></Filter><Expiration><Days>1</Days></Expiration></Rule>
+</LifecycleConfiguration>`
+
+// candidateJSON is the same for the AWS CLI.
+const candidateJSON = `{"Rules": [
+{"ID": "old logs", "Status": "Enabled", "Filter": {"Prefix": "app/"}, "Expiration": {"Days": 2}},
+{"ID": "odd", "Status": "Enabled", "Filter": {"Prefix": "tmp/o"}, "Expiration": {"Days": 1}},
+{"ID": "fresh", "Status": "Enabled", "Filter": {"Prefix": "tmp/f"}, "Expiration": {"Days": 9}},
+{"ID": "plans", "Status": "Enabled", "Filter": {"Prefix": "plan"}, "Expiration": {"Days": 1}}]}`
+
+func (h *testHost) file(name, text string) {
+	h.t.Helper()
+	check(h.t, os.WriteFile(name, []byte(text), 0o600))
+}
+
+// TestDryRunGolden holds every form of every kind of result.
+func TestDryRunGolden(t *testing.T) {
+	for _, tc := range []struct {
+		file  string
+		width int // of a terminal; 0 is none
+		args  string
+	}{
+		{"table.txt", 200, ""},
+		{"table-120.txt", 120, "--bucket logs --limit 3"},
+		{"table-80.txt", 80, "--locked --forecast 14d"},
+		{"forecast-90d.txt", 80, "--summary --forecast 90d"},
+		{"forecast-years.txt", 80, "--summary --forecast 365d"},
+		{"empty.txt", 80, "--bucket logs --prefix no/"},
+		{"table.tsv", 0, "--locked"},
+		{"summary.tsv", 0, "--summary"},
+		{"doc.json", 0, "--output json --locked --forecast 2d"},
+		{"summary.json", 0, "--output json --summary"},
+		{"lines.jsonl", 0, "--output jsonl --locked"},
+		{"report.md", 0, "--output markdown --forecast 3d --limit 4"},
+		{"report.html", 0, "--output html --locked --forecast 90d --bucket logs,docs"},
+		{"at.tsv", 0, "--at +7d --bucket logs"},
+		{"midnight.tsv", 0, "--day-clock midnight --bucket logs"},
+		{"prefix.tsv", 0, "--bucket docs --prefix rep"},
+		{"shards.tsv", 0, "--shards 0-7"},
+		{"candidate.tsv", 0, "--bucket logs --rules new.json"},
+		{"compare.txt", 200, "--bucket logs --rules new.xml --compare"},
+		{"compare-80.txt", 80, "--bucket logs --rules new.xml --compare"},
+		{"compare.tsv", 0, "--bucket logs --rules new.xml --compare"},
+		{"compare-summary.tsv", 0, "--bucket logs --rules new.xml --compare --summary"},
+		{"compare.json", 0, "--bucket logs --rules new.xml --compare --output json --forecast 1d"},
+		{"compare.jsonl", 0, "--bucket logs --rules new.xml --compare --output jsonl"},
+		{"compare.md", 0, "--bucket logs --rules new.xml --compare --output markdown"},
+		{"compare.html", 0, "--bucket logs --rules new.xml --compare --output html"},
+		{"pass.txt", 200, "--pass"},
+		{"pass.json", 0, "--pass --output json --shards 3,4"},
+	} {
+		t.Run(tc.file, func(t *testing.T) {
+			h := newDryRunHost(t)
+			h.file("new.xml", candidateXML)
+			h.file("new.json", candidateJSON)
+			if tc.width > 0 {
+				h.OutTTY, h.OutWidth = true, func() int { return tc.width }
+			}
+			h.must(exitDone, append([]string{"dry-run"}, strings.Fields(tc.args)...)...)
+			checkGolden(t, "dry-run-"+tc.file, h.out.String())
+			if tc.width == 80 {
+				for line := range strings.Lines(h.out.String()) {
+					// Sentences are left to the terminal to break.
+					if n := displayWidth(strings.TrimRight(line, "\n")); n > 80 && !strings.HasSuffix(line, ".\n") {
+						t.Errorf("%d columns in %q", n, line)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestDryRunFields pins the documented fields of the JSON forms.
+func TestDryRunFields(t *testing.T) {
+	h := newDryRunHost(t)
+	h.file("new.xml", candidateXML)
+	_, err := h.cluster.PutObject("docs", "draft/held", memcluster.Object{LegalHold: true, Mtime: noon.AddDate(0, 0, -20)})
+	check(t, err)
+	lines := func() []map[string]any {
+		var all []map[string]any
+		for line := range strings.Lines(h.out.String()) {
+			all = append(all, object(t, []byte(line)))
+		}
+		return all
+	}
+	base := []string{"bucket", "key", "version_id", "action", "rule_id", "rule_hash", "due", "mod_time", "size", "shard", "locked_until"}
+	h.must(exitDone, "dry-run", "--output", "jsonl", "--locked")
+	if got := h.out.String(); !strings.HasPrefix(got, `{"bucket":"docs","key":"draft/a","version_id":"`) {
+		t.Errorf("the fields of the first line are in another order: %.80s", got)
+	}
+	uploads, holds := 0, 0
+	for _, l := range lines() {
+		want := slices.Clone(base)
+		if l["action"] == "abort_mpu" {
+			want, uploads = append(want, "upload_id"), uploads+1
+		}
+		if l["key"] == "draft/held" {
+			want, holds = append(want, "hold"), holds+1
+			if l["hold"] != "legal_hold" || l["locked_until"] != nil {
+				t.Errorf("a legal hold is %v until %v", l["hold"], l["locked_until"])
+			}
+		}
+		equalFields(t, "a line", l, want...)
+	}
+	if uploads != 1 || holds != 1 {
+		t.Errorf("%d uploads and %d holds, want one of each", uploads, holds)
+	}
+
+	h.must(exitDone, "dry-run", "--output", "jsonl", "--bucket", "logs", "--rules", "new.xml", "--compare")
+	for _, l := range lines() {
+		want := []string{"change", "bucket", "key", "version_id", "mod_time", "size", "shard", "locked_until", "installed", "candidate"}
+		if strings.HasPrefix(l["key"].(string), "video/") {
+			want = append(want, "upload_id")
+		}
+		equalFields(t, "a change", l, want...)
+		for _, side := range []string{"installed", "candidate"} {
+			if l[side] != nil {
+				equalFields(t, side, l[side], "action", "rule_id", "rule_hash", "due", "due_now")
+			}
+		}
+	}
+
+	counts := []string{"objects", "hidden_objects", "hidden_bytes", "versions", "markers", "uploads", "removed_bytes", "ttl_bytes", "locked", "locked_bytes"}
+	document := []string{"now", "day_clock", "from", "rules_file", "totals", "rules", "changes", "forecast", "pass", "errors", "found", "listed"}
+	h.must(exitDone, "dry-run", "--output", "json", "--forecast", "1d", "--bucket", "logs", "--rules", "new.xml", "--compare")
+	doc := object(t, h.out.Bytes())
+	equalFields(t, "document", doc, append(document, "objects")...)
+	equalFields(t, "totals", doc["totals"], counts...)
+	for _, r := range doc["rules"].([]any) {
+		equalFields(t, "rule", r, append([]string{"bucket", "rule_id", "rule_hash", "number"}, counts...)...)
+	}
+	for _, c := range doc["changes"].([]any) {
+		equalFields(t, "change", c, "change", "objects", "due_now", "bytes")
+	}
+	equalFields(t, "forecast", doc["forecast"], "now", "days", "later", "never")
+	h.must(exitDone, "dry-run", "--output", "json", "--pass", "--summary")
+	doc = object(t, h.out.Bytes())
+	equalFields(t, "document of a summary", doc, document...)
+	plan := doc["pass"].(map[string]any)
+	equalFields(t, "pass", plan, "walks", "shards")
+	for _, w := range plan["walks"].([]any) {
+		equalFields(t, "walk", w, "bucket", "why", "shards", "bound_shards")
+	}
+	for _, s := range plan["shards"].([]any) {
+		equalFields(t, "shard", s, "shard", "recovery", "events_scanned", "windows")
+		for _, w := range s.(map[string]any)["windows"].([]any) {
+			equalFields(t, "window", w, "delay_seconds", "after", "through")
+		}
+	}
+}
+
+// untouchable is a gateway that must not be called.
+type untouchable struct{ t *testing.T }
+
+func (g untouchable) Delete(_ context.Context, req pass.DeleteRequest) (pass.DeleteResponse, error) {
+	g.t.Errorf("a dry run sent %+v", req)
+	return pass.DeleteResponse{}, errors.New("not in a dry run")
+}
+
+// state is everything that is stored on the cluster, cursors too.
+func (h *testHost) state() string {
+	var b strings.Builder
+	for _, bucket := range h.cluster.Stored() {
+		fmt.Fprintf(&b, "%+v\n", bucket)
+		tree := h.cluster.Tree(bucket.Name)
+		for _, p := range slices.Sorted(maps.Keys(tree)) {
+			fmt.Fprintf(&b, "%s %+v\n", p, tree[p])
+		}
+	}
+	for shard := range engine.ShardCount {
+		for _, name := range []string{"shard-%02d.json", "shard-%02d.weedlc.json"} {
+			name = fmt.Sprintf(name, shard)
+			fmt.Fprintf(&b, "%s %s\n", name, h.read(name))
+		}
+	}
+	fmt.Fprintf(&b, "%d events, %d deletes", len(h.cluster.Events()), len(h.cluster.Deletes()))
+	return b.String()
+}
+
+// TestScenario50_DryRunTellsTheTruth compares what is listed with what run then
+// deletes, and the state before and after.
+func TestScenario50_DryRunTellsTheTruth(t *testing.T) {
+	for _, args := range [][]string{nil, {"--pass"}} {
+		t.Run(strings.Join(args, ""), func(t *testing.T) {
+			h := newDryRunHost(t)
+			before := h.state()
+			dial := h.Host.Dial
+			h.Dial = func(ctx context.Context, o DialOptions) (*Cluster, error) {
+				if o.NeedGateway {
+					t.Error("a dry run asked for a gateway")
+				}
+				c, err := dial(ctx, o)
+				c.Gateway = untouchable{t}
+				c.LockShards = func(context.Context, []int, time.Duration) (Lock, error) {
+					t.Error("a dry run took a lock")
+					return nil, errors.New("not in a dry run")
+				}
+				return c, err
+			}
+			for _, form := range []string{"table", "tsv", "json", "markdown", "html"} {
+				h.must(exitDone, append([]string{"dry-run", "--output", form}, args...)...)
+			}
+			h.must(exitDone, append([]string{"dry-run", "--output", "jsonl", "--locked"}, args...)...)
+			if after := h.state(); after != before {
+				t.Fatalf("something changed:\n%s\nwas\n%s", after, before)
+			}
+			h.Dial = dial
+			var foreseen, sent []string
+			locked := 0
+			for line := range strings.Lines(h.out.String()) {
+				l := object(t, []byte(line))
+				if l["locked_until"] != nil {
+					locked++
+					continue
+				}
+				path := l["key"]
+				if id, ok := l["upload_id"]; ok {
+					path = ".uploads/" + id.(string)
+				}
+				foreseen = append(foreseen, fmt.Sprintln(l["bucket"], path, l["version_id"], l["action"], l["rule_hash"]))
+			}
+			h.must(exitDone, "run")
+			for _, d := range h.cluster.Deletes() {
+				r := d.Request
+				sent = append(sent, fmt.Sprintln(r.Bucket, r.Path, r.VersionID, r.Kind, r.RuleHash))
+			}
+			slices.Sort(foreseen)
+			slices.Sort(sent)
+			if !slices.Equal(foreseen, sent) || len(sent) != 9 || locked != 1 {
+				t.Errorf("%d locked, foreseen and sent:\n%s\n%s", locked, foreseen, sent)
+			}
+			h.must(exitDone, append([]string{"dry-run", "--output", "jsonl"}, args...)...)
+			equal(t, "what is left to do", h.out.String(), "")
+		})
+	}
+}
+
+// TestScenario41_DeletedIsNotDiskFreed keeps apart what is hidden, what is
+// removed, and what of that is left to a volume's TTL.
+func TestScenario41_DeletedIsNotDiskFreed(t *testing.T) {
+	h := newTestHost(t)
+	h.put("plain", engine.Unversioned, false, rulesOf(oneDay))
+	h.put("versioned", engine.Enabled, false, rulesOf(oneDay))
+	for _, o := range []struct {
+		bucket, key string
+		object      memcluster.Object
+	}{
+		{"plain", "a", memcluster.Object{Size: 100}}, {"versioned", "b", memcluster.Object{Size: 200}},
+		{"plain", "c", memcluster.Object{Size: 300, TTL: 7 * day}},
+	} {
+		_, err := h.cluster.PutObject(o.bucket, o.key, o.object)
+		check(t, err)
+	}
+	h.cluster.Advance(2 * day)
+	h.must(exitDone, "dry-run", "--summary", "--output", "json")
+	totals := object(t, h.out.Bytes())["totals"].(map[string]any)
+	for name, want := range map[string]float64{"hidden_bytes": 200, "removed_bytes": 400, "ttl_bytes": 300, "objects": 3, "hidden_objects": 1} {
+		if totals[name] != want {
+			t.Errorf("%s is %v, want %v", name, totals[name], want)
+		}
+	}
+	for _, form := range []string{"table", "markdown", "html"} {
+		h.must(exitDone, "dry-run", "--output", form)
+		contains(t, h.out.String(), "Removed: 2 objects, 400 bytes, of which 300 are left to a volume TTL.",
+			"Hidden by delete markers: 1 object, 200 bytes, which stay as noncurrent versions.",
+			"Vacuuming the volumes returns the space of what is removed.")
+		if strings.Contains(strings.ToLower(h.out.String()), "freed") {
+			t.Errorf("%s promises space:\n%s", form, &h.out)
+		}
+	}
+}
+
+// rulesOf is what is inside of a lifecycle document.
+func rulesOf(document string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(document, "<LifecycleConfiguration>"), "</LifecycleConfiguration>")
+}
+
+// TestScenario12_EachObjectByItsOwnAge judges neighbours each by its own age,
+// and by the rule whatever TTL is stamped on them.
+func TestScenario12_EachObjectByItsOwnAge(t *testing.T) {
+	h := newTestHost(t)
+	rule := func(prefix string, days int) string {
+		return fmt.Sprintf("<Rule><ID>%s</ID><Status>Enabled</Status><Filter><Prefix>%s</Prefix></Filter><Expiration><Days>%d</Days></Expiration></Rule>", prefix, prefix, days)
+	}
+	h.put("b", engine.Unversioned, false, rule("img/", 1)+rule("long/", 30))
+	for key, age := range map[string]time.Duration{
+		"img/1": 60 * time.Hour, "img/2": 60 * time.Hour, "img/3": 60 * time.Hour, "img/4": 5 * time.Hour, "img/5": 5 * time.Hour, "long/1": 2 * day,
+	} {
+		o := memcluster.Object{Size: 1, Mtime: noon.Add(-age)}
+		if key == "long/1" {
+			o.TTL = 3 * day
+		}
+		_, err := h.cluster.PutObject("b", key, o)
+		check(t, err)
+	}
+	h.must(exitDone, "dry-run", "--output", "tsv", "--quiet")
+	equal(t, "what goes", tsvColumn(h.out.String(), 1), "img/1 img/2 img/3")
+	equal(t, "stderr", h.err.String(), "")
+}
+
+// tsvColumn is one field of each line of tab-separated values.
+func tsvColumn(text string, i int) string {
+	var values []string
+	for line := range strings.Lines(text) {
+		values = append(values, strings.Split(strings.TrimSuffix(line, "\n"), "\t")[i])
+	}
+	return strings.Join(values, " ")
+}
+
+// TestScenario51_AtAChosenTime moves the clock of a dry run, and of a dry run
+// only.
+func TestScenario51_AtAChosenTime(t *testing.T) {
+	h := newTestHost(t)
+	h.put("b", engine.Unversioned, false, "<Rule><ID>r</ID><Status>Enabled</Status><Filter><And><Prefix>logs/</Prefix><Tag><Key>t</Key><Value>1</Value></Tag></And></Filter><Expiration><Days>7</Days></Expiration></Rule>")
+	h.cluster.AdvanceTo(noon)
+	for key, o := range map[string]memcluster.Object{
+		"logs/a": {Tags: map[string]string{"t": "1"}, Mtime: noon.AddDate(0, 0, -3)},
+		"logs/b": {Mtime: noon.AddDate(0, 0, -30)},
+	} {
+		_, err := h.cluster.PutObject("b", key, o)
+		check(t, err)
+	}
+	for at, want := range map[string]string{
+		"+0s": "", "+10d": "logs/a", "+96h": "logs/a", "+95h59m59s": "", "-2h": "",
+		"2026-12-04T12:00:00Z": "logs/a", "2026-12-04T11:59:59.999999999Z": "", "2026-12-04T12:00:00.000000001Z": "logs/a",
+	} {
+		h.must(exitDone, "dry-run", "--at", at)
+		equal(t, at, tsvColumn(h.out.String(), 1), want)
+	}
+	h.must(exitFailed, "run", "--at", "+10d")
+	equal(t, "stderr of run", h.err.String(), "weedlc: unknown flag \"--at\"\nhint: weedlc dry-run --at TIME\n")
+}
+
+// TestDryRunRefuses covers command lines and files without sense.
+func TestDryRunRefuses(t *testing.T) {
+	for _, tc := range []struct {
+		name, args string
+		want       []string
+	}{
+		{"compare without rules", "--compare", []string{"--compare needs --rules", "hint: weedlc dry-run --bucket BUCKET --rules FILE --compare"}},
+		{"rules without a bucket", "--rules new.xml", []string{"--rules needs one --bucket", "hint: weedlc dry-run --rules new.xml --bucket BUCKET"}},
+		{"rules for two buckets", "--rules new.xml --bucket logs,docs", []string{"--rules needs one --bucket"}},
+		{"rules that are not there", "--rules no.xml --bucket logs", []string{"no.xml"}},
+		{"rules with defects", "--rules bad.xml --bucket logs", []string{"bad.xml:", `Days "0"`, "Rule[2]"}},
+		{"rules that are no document", "--rules broken.json --bucket logs", []string{"broken.json:", "malformed JSON"}},
+		{"a bucket that does not exist", "--bucket nope", []string{`bucket "nope" does not exist`}},
+		{"one of two that does not exist", "--bucket logs,nope", []string{`bucket "nope" does not exist`}},
+		{"rules for a bucket that does not exist", "--rules new.xml --bucket nope", []string{`bucket "nope" does not exist`}},
+		{"a time without a sign", "--at 7d", []string{`--at "7d": needs a sign`}},
+		{"a time beyond reach", "--at +106000d", []string{`--at "+106000d": is out of range`}},
+		{"pass and at", "--pass --at +1d", []string{"--pass and --at exclude each other"}},
+		{"pass and bucket", "--pass --bucket logs", []string{"--pass and --bucket exclude each other"}},
+		{"pass and forecast", "--pass --forecast 9d", []string{"--pass and --forecast exclude each other"}},
+		{"pass and from", "--pass --from x", []string{"--pass and --from exclude each other"}},
+		{"summary of lines", "--summary --output jsonl", []string{"--summary leaves nothing for --output jsonl", "hint: weedlc dry-run --summary --output json"}},
+		{"a forecast of hours", "--forecast 23h", []string{`--forecast "23h": must be 1d or more`}},
+		{"a forecast of centuries", "--forecast 3651d", []string{`--forecast "3651d": must be 3650d or less`}},
+		{"no listing at all", "--list-concurrency 0", []string{`--list-concurrency "0": must be 1 or more`}},
+		{"a limit below 0", "--limit -1", []string{`--limit "-1": must be 0 or more`}},
+		{"no such form", "--output yaml", []string{`--output "yaml": must be table, tsv, json, jsonl, markdown or html`}},
+		{"a backup that is not there", "--from no.meta", []string{"no.meta"}},
+		{"a backup that is none", "--from new.xml", []string{`backup "new.xml"`}},
+		{"an argument", "logs", []string{`unexpected argument "logs"`}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			h := newDryRunHost(t)
+			h.file("new.xml", candidateXML)
+			h.file("broken.json", `{"Rules": [`)
+			h.file("bad.xml", "<LifecycleConfiguration>"+strings.Repeat(strings.Replace(rulesOf(oneDay), "<Days>1", "<Days>0", 1), 2)+"</LifecycleConfiguration>")
+			h.must(exitFailed, append([]string{"dry-run"}, strings.Fields(tc.args)...)...)
+			contains(t, h.err.String(), tc.want...)
+			equal(t, "stdout", h.out.String(), "")
+		})
+	}
+}
+
+// TestDryRunThatBreaksOff writes no document, and does not end well.
+func TestDryRunThatBreaksOff(t *testing.T) {
+	for _, form := range []string{"table", "tsv", "json", "jsonl", "markdown", "html"} {
+		t.Run(form, func(t *testing.T) {
+			h := newDryRunHost(t)
+			h.cluster.FailLists("logs", "tmp", 1)
+			h.must(exitFailed, "dry-run", "--output", form)
+			contains(t, h.err.String(), `weedlc: bucket "logs": walk: list "tmp"`, "weedlc: not everything was looked at: the result is not complete\n")
+			if stream := form == "tsv" || form == "jsonl"; stream != (h.out.Len() > 0) {
+				t.Errorf("stdout has %d bytes:\n%s", h.out.Len(), &h.out)
+			}
+
+			h = newDryRunHost(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			h.cluster.SetHook(func(c memcluster.Call) error {
+				if c.Op == memcluster.OpList && c.Bucket == "logs" {
+					cancel()
+				}
+				return nil
+			})
+			if got := h.runContext(ctx, "dry-run", "--output", form); got != exitInterrupted {
+				t.Errorf("an interrupted one ends with %d\n%s", got, &h.err)
+			}
+			contains(t, h.err.String(), "weedlc: interrupted: not everything was looked at\n")
+			if form != "tsv" && form != "jsonl" && h.out.Len() > 0 {
+				t.Errorf("an interrupted one wrote:\n%s", &h.out)
+			}
+		})
+	}
+}
+
+// TestDryRunOfAnUploadThatCannotBeLookedAt is not complete either: whether the
+// upload would go is not known.
+func TestDryRunOfAnUploadThatCannotBeLookedAt(t *testing.T) {
+	h := newDryRunHost(t)
+	h.cluster.FailLookups("logs", "video/holiday.mp4", 1)
+	h.must(exitFailed, "dry-run", "--output", "json")
+	contains(t, h.err.String(), "video/holiday.mp4", "not everything was looked at")
+	equal(t, "stdout", h.out.String(), "")
+}
+
+// TestDryRunWithRulesThatCannotBeRead does what it can, and ends as run does.
+func TestDryRunWithRulesThatCannotBeRead(t *testing.T) {
+	h := newDryRunHost(t)
+	check(t, h.cluster.CreateBucket("torn", engine.Unversioned, false))
+	check(t, h.cluster.SetRules("torn", "<LifecycleConfiguration><Rule>"))
+	h.must(exitUndone, "dry-run", "--output", "json")
+	doc := object(t, h.out.Bytes())
+	if errs := doc["errors"].([]any); len(errs) != 1 || errs[0].(map[string]any)["bucket"] != "torn" || doc["found"] != 9.0 {
+		t.Errorf("errors are %v, %v found", errs, doc["found"])
+	}
+	contains(t, h.err.String(), `bucket "torn"`)
+	h.must(exitDone, "dry-run", "--bucket", "logs")
+	h.must(exitUndone, "dry-run", "--bucket", "torn")
+	h.file("new.xml", candidateXML)
+	h.must(exitDone, "dry-run", "--bucket", "torn", "--rules", "new.xml")
+	h.must(exitUndone, "dry-run", "--bucket", "torn", "--rules", "new.xml", "--compare")
+}
+
+// TestDryRunNamesRulesWithoutEffect passes on what a candidate can not do in its
+// bucket.
+func TestDryRunNamesRulesWithoutEffect(t *testing.T) {
+	h := newDryRunHost(t)
+	h.file("new.xml", "<LifecycleConfiguration><Rule><ID>m</ID><Status>Enabled</Status><Filter/><Expiration><ExpiredObjectDeleteMarker>true</ExpiredObjectDeleteMarker></Expiration></Rule></LifecycleConfiguration>")
+	h.must(exitDone, "dry-run", "--bucket", "logs", "--rules", "new.xml", "--quiet")
+	contains(t, h.err.String(), "new.xml", "no effect")
+	h.must(exitDone, "dry-run", "--bucket", "docs", "--rules", "new.xml", "--quiet")
+	equal(t, "stderr where it has one", h.err.String(), "")
+}
+
+// TestDryRunReadsRulesFromStandardInput takes "-" for a file.
+func TestDryRunReadsRulesFromStandardInput(t *testing.T) {
+	h := newDryRunHost(t)
+	h.file("new.json", candidateJSON)
+	h.must(exitDone, "dry-run", "--bucket", "logs", "--rules", "new.json")
+	want := h.out.String()
+	h.In = strings.NewReader(candidateXML)
+	h.must(exitDone, "dry-run", "--bucket", "logs", "--rules", "-")
+	equal(t, "the result", h.out.String(), want)
+	if !strings.Contains(want, "plan/q4.txt") {
+		t.Errorf("the candidate was not judged by:\n%s", want)
+	}
+}
+
+// failingWriter takes so many bytes.
+type failingWriter struct {
+	left int
+	err  error
+}
+
+func (w *failingWriter) Write(p []byte) (int, error) {
+	if w.left -= len(p); w.left < 0 {
+		return 0, w.err
+	}
+	return len(p), nil
+}
+
+// TestDryRunIntoAClosedPipe stops looking once nobody reads.
+func TestDryRunIntoAClosedPipe(t *testing.T) {
+	for _, tc := range []struct {
+		err  error
+		code int
+		text string
+	}{{syscall.EPIPE, exitDone, ""}, {syscall.ENOSPC, exitFailed, "weedlc: standard output: no space left on device\n"}} {
+		h := newTestHost(t)
+		h.bucket("logs")
+		for i := range 5000 {
+			_, err := h.cluster.PutObject("logs", fmt.Sprintf("%04d/%d", i/10, i), objectOfOneByte)
+			check(t, err)
+		}
+		h.cluster.Advance(2 * day)
+		lists := 0
+		h.cluster.SetHook(func(c memcluster.Call) error {
+			if c.Op == memcluster.OpList {
+				lists++
+			}
+			return nil
+		})
+		h.Out = &failingWriter{left: 70_000, err: tc.err}
+		h.must(tc.code, "dry-run", "--output", "jsonl", "--quiet", "--list-concurrency", "1")
+		equal(t, "stderr", h.err.String(), tc.text)
+		if lists > 400 {
+			t.Errorf("%d folders were listed for nobody", lists)
+		}
+	}
+}
+
+// TestDryRunLimit lists so many and counts all.
+func TestDryRunLimit(t *testing.T) {
+	h := newTestHost(t)
+	h.bucket("logs")
+	for i := range 2345 {
+		_, err := h.cluster.PutObject("logs", fmt.Sprintf("%04d", i), objectOfOneByte)
+		check(t, err)
+	}
+	h.cluster.Advance(2 * day)
+	for _, tc := range []struct {
+		args []string
+		want int
+	}{
+		{[]string{"--output", "tsv"}, 2345}, {[]string{"--output", "tsv", "--limit", "0"}, 2345}, {[]string{"--output", "tsv", "-n", "7"}, 7},
+		{[]string{"--output", "jsonl"}, 2345}, {[]string{"--output", "table"}, 100}, {[]string{"--output", "table", "-n", "0"}, 2345},
+		{[]string{"--output", "markdown"}, 100}, {[]string{"--output", "html"}, 100}, {[]string{"--output", "html", "-n", "2000"}, 2000},
+		{[]string{"--output", "json"}, 2345},
+	} {
+		h.must(exitDone, append([]string{"dry-run"}, tc.args...)...)
+		if got := strings.Count(strings.ReplaceAll(h.out.String(), `\`, ""), "expiration_days"); got != tc.want {
+			t.Errorf("%v lists %d, want %d", tc.args, got, tc.want)
+		}
+		if tc.want < 2345 && !strings.Contains(h.out.String()+h.err.String(), group(int64(tc.want))+" of 2,345 are listed; --limit 0 lists all.") {
+			t.Errorf("%v does not say that it is not all:\n%s%s", tc.args, h.out.String()[:200], &h.err)
+		}
+	}
+}
