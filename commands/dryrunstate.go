@@ -143,7 +143,7 @@ func (d *dryRunState) list(r func() record) {
 }
 
 // finish writes the result if there is a whole one, and says how it ended.
-func (d *dryRunState) finish(ctx context.Context, rep *pass.Report) error {
+func (d *dryRunState) finish(_ context.Context, rep *pass.Report) error {
 	d.a.stderr.clear()
 	if d.err == nil && !rep.Interrupted && !incomplete(rep) {
 		d.err = d.sink.finish(d.result(rep))
