@@ -54,7 +54,7 @@ fuzz: ## run every fuzz target for FUZZTIME (30s)
 		done; \
 	done
 
-generate: ## write docs/cli and completions from the command tree
+generate: ## write docs/cli, completions, and what the guides show of commands
 	$(GO) test ./commands -run TestGenerated -update
 
 demo: weed build ## show two passes on a throwaway SeaweedFS (15 seconds)

@@ -35,6 +35,7 @@ func newRoot(a *app) *cobra.Command {
 		Long: `weedlc carries out the S3 lifecycle rules of a SeaweedFS cluster. It starts,
 does today's work and stops: from cron, from a systemd timer, or by hand.
 
+  weedlc dry-run       what the rules would delete, without deleting
   weedlc run           one pass: delete what is due, save the positions
   weedlc cursor show   where every shard stands, and what holds it up
 
