@@ -2,7 +2,6 @@ package explain
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -43,12 +42,10 @@ func checkWords(c engine.Check, r *engine.Rule, o *engine.Object, now time.Time)
 		return fmt.Sprintf("prefix: want %s, key is %s", quote(c.Want), quote(c.Have))
 	case "tag":
 		return tagWords(c, r, o, what)
-	case "size_greater_than", "size_less_than":
-		comparison := "more"
-		if c.Name == "size_less_than" {
-			comparison = "less"
-		}
-		return fmt.Sprintf("size: want %s than %s, %s has %s", comparison, bytesOf(c.Want), what, bytesOf(c.Have))
+	case "size_greater_than":
+		return fmt.Sprintf("size: want more than %s, %s has %s", counted(*r.SizeGreaterThan, "byte"), what, counted(o.Size, "byte"))
+	case "size_less_than":
+		return fmt.Sprintf("size: want less than %s, %s has %s", counted(*r.SizeLessThan, "byte"), what, counted(o.Size, "byte"))
 	case "current", "noncurrent":
 		have := "this one is " + c.Have
 		if c.Have == "unknown" {
@@ -107,14 +104,6 @@ func rankWords(keep, rank int) string {
 		return fmt.Sprintf("count: want it beyond %s, its place is not known", newest(keep))
 	}
 	return fmt.Sprintf("count: want it beyond %s, it is number %d", newest(keep), rank+1)
-}
-
-func bytesOf(digits string) string {
-	n, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil {
-		return digits
-	}
-	return counted(n, "byte")
 }
 
 func article(noun string) string {

@@ -77,6 +77,19 @@ func TestScenario51_WhyAnObjectDoesOrDoesNotExpire(t *testing.T) {
 	}
 }
 
+// The sign that joins a tag may be part of either side.
+func TestTagsWithEqualsSigns(t *testing.T) {
+	r := rule(id("r"), tagged("a=b", "c", "k", "v=w"), expire(1))
+	e := key(bucket(engine.Unversioned), lone(plain("k", aged(3), withTags("a=b", "d", "k", "v=w"))), r)
+	var got []string
+	for _, c := range e.Versions[0].Rules[0].Checks {
+		if c.Name == "tag" {
+			got = append(got, c.Words)
+		}
+	}
+	equal(t, "tags", got, []string{"tag a=b: want c, object has d", "tag k: want v=w, object has v=w"})
+}
+
 // Each action of a rule has a line of its own, in the order of the document.
 func TestKeyNamesEveryRule(t *testing.T) {
 	rules := numbered(rule(id("z"), expire(9), noncurrent(1)), rule(id("a"), prefix("x"), expire(1)), rule(id("off"), expire(1), disabled))

@@ -55,11 +55,8 @@ type outlook struct {
 	shards []int
 }
 
-// newOutlook is nil without a schedule.
+// newOutlook needs a schedule.
 func newOutlook(in *KeyInput, served service, g engine.Group) *outlook {
-	if in.Schedule == nil {
-		return nil
-	}
 	set := map[int]bool{}
 	for _, p := range groupPaths(in.Bucket, g) {
 		set[engine.ShardOf(in.Bucket.Name, p)] = true

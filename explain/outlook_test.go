@@ -225,6 +225,72 @@ func TestTheNewerVersionsEventServesTheOlder(t *testing.T) {
 	}
 }
 
+// Where what is due first has to wait for its walk, replay may have something
+// else that is due.
+func TestReplayComesBeforeAWalkThatWaits(t *testing.T) {
+	o := plain("k", aged(7.5))
+	byDate, byDays := rule(id("d"), date(time.Date(2030, 6, 14, 0, 0, 0, 0, time.UTC))), rule(id("n"), expire(7))
+	k, st := steady(o, numbered(byDate, byDays)...)
+	k.s.WalkerInterval = 30 * engine.Day()
+	h := k.handling(t, st)
+	const want = "replay, in the next pass: it is due, and its event lies in the window of shard 7, by n (expiration_days)"
+	if h.Words != want || h.RuleID != "n" || h.Action != "expiration_days" || h.By != explain.Replay {
+		t.Errorf("got %+v\nwant %s", h, want)
+	}
+	st.Side.Groups[7*engine.Day()] = ns(scenarioNow) // the event of the other is behind
+	if h := k.handling(t, st); h.RuleID != "d" || h.NextPass || h.After == nil {
+		t.Errorf("neither comes in the next pass: %+v", h)
+	}
+}
+
+// A walk over the walk-bound rules expires the current version; what follows for
+// the older one is a matter of replay.
+func TestPartsOfTheRulesWaitForEachOther(t *testing.T) {
+	b := bucket(engine.Enabled)
+	g := versions(version(aged(7.5)), version(aged(40), demoted(aged(7.5))))
+	rules := numbered(
+		rule(id("d"), date(time.Date(2030, 6, 14, 0, 0, 0, 0, time.UTC))), rule(id("n"), noncurrent(7), newer(1)),
+	)
+	snapshot := engine.New().Compile([]engine.Source{{Bucket: b, Rules: rules}})
+	in := explain.KeyInput{Bucket: b, Group: g, Rules: rules, Now: scenarioNow, Schedule: &explain.Schedule{
+		RuleSetHash: engine.ReplayContentHash(snapshot), Shards: map[int]engine.ShardState{},
+	}}
+	for i := range g.Objects {
+		_, st := steady(g.Objects[i], rules...)
+		m := st.Side.Buckets["b"]
+		m.Rules = snapshot.BucketHash("b")
+		st.Side.Buckets["b"] = m
+		in.Schedule.Shards[st.Shard] = *st
+	}
+	words := func() (out []string) {
+		for _, v := range explain.Key(in).Versions {
+			out = append(out, v.Verdict.String()+" "+v.Handling.Words)
+		}
+		return out
+	}
+	equal(t, "parts", words(), []string{
+		"expire→marker walk, in the next pass",
+		"delete-version replay, in the pass that deals with the versions beside it or in the one after",
+	})
+	for shard, st := range in.Schedule.Shards {
+		st.Side.Buckets = nil
+		in.Schedule.Shards[shard] = st
+	}
+	equal(t, "a walk over all rules", words(), []string{
+		"expire→marker walk, in the next pass, which walks the bucket over all its rules: its rules changed",
+		"delete-version walk, in the next pass, which walks the bucket over all its rules: its rules changed",
+	})
+	for shard, st := range in.Schedule.Shards {
+		st.Side.Buckets = map[string]engine.BucketMemory{"b": {Rules: snapshot.BucketHash("b")}}
+		st.Side.Failed = []engine.Failure{{Bucket: "b", Key: "k", VersionID: g.Objects[0].VersionID, Outcome: "blocked", SinceNs: ns(aged(1))}}
+		in.Schedule.Shards[shard] = st
+	}
+	equal(t, "the key failed", words(), []string{
+		"expire→marker walk, first thing in the next pass: it failed since 2030-06-14T12:00:00Z (blocked)",
+		"delete-version walk, first thing in the next pass: its key failed since 2030-06-14T12:00:00Z (blocked)",
+	})
+}
+
 func TestShardOf(t *testing.T) {
 	b := "b"
 	for _, c := range []struct {

@@ -63,17 +63,13 @@ func moment(t time.Time) *time.Time {
 	return &t
 }
 
-// number groups digits by thousands.
+// number groups the digits of a number from 0 by thousands.
 func number(n int64) string {
 	digits := strconv.FormatInt(n, 10)
-	sign := ""
-	if digits[0] == '-' {
-		sign, digits = "-", digits[1:]
-	}
 	for i := len(digits) - 3; i > 0; i -= 3 {
 		digits = digits[:i] + "," + digits[i:]
 	}
-	return sign + digits
+	return digits
 }
 
 // counted is a number and its noun, which takes an s where it is not one.
@@ -106,11 +102,8 @@ func word(s string) string {
 	return s
 }
 
-// capital is a sentence's text with its first letter in upper case.
+// capital is a sentence's text, not empty, with its first letter in upper case.
 func capital(s string) string {
-	if s == "" {
-		return s
-	}
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
