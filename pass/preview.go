@@ -52,7 +52,8 @@ type Prospect struct {
 // walk over every rule with a recorder in place of the executor. o.Now may be
 // past or future. No cursor is read, nothing is deleted, nothing is written.
 // What was told is complete unless the report has a problem of
-// CategoryTransport or says that the walk was interrupted or cut short.
+// CategoryTransport, a failure that ended in RetryLater, or says that the walk
+// was interrupted or cut short.
 func Preview(ctx context.Context, o PreviewOptions, filer Filer) *Report {
 	w, done := begin(ctx, o.Options, Deps{Filer: filer})
 	defer done()
@@ -121,8 +122,8 @@ type foresight struct {
 
 // judged is a Judgement that owns its object.
 type judged struct {
-	object                 engine.Object
-	prospect, underInForce Prospect
+	object              engine.Object
+	prospect, installed Prospect
 }
 
 // ahead is how many judgements a bucket may be ahead of whom they are told to.
@@ -161,7 +162,7 @@ func (f *foresight) tellInOrder(walks []*bucketWalk) {
 	for _, bw := range walks {
 		for j := range bw.told {
 			if f.o.Tell != nil {
-				f.o.Tell(Judgement{Object: &j.object, Prospect: j.prospect, Installed: j.underInForce})
+				f.o.Tell(Judgement{Object: &j.object, Prospect: j.prospect, Installed: j.installed})
 			}
 		}
 	}
@@ -194,9 +195,9 @@ func (t *traversal) foresee(ctx context.Context, path string, g *engine.Group, p
 			j.prospect = prospects[i]
 		}
 		if installed != nil {
-			j.underInForce = installed[i]
+			j.installed = installed[i]
 		}
-		if j.prospect.Action == nil && j.underInForce.Action == nil {
+		if j.prospect.Action == nil && j.installed.Action == nil {
 			continue
 		}
 		select {

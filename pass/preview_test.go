@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -348,6 +349,66 @@ func TestPreviewMeetsEachDueTime(t *testing.T) {
 					t.Errorf("%s, due %v, midnight clock %v: %v ns after that fires: %v", p.line, p.due, midnight, at, fires)
 				}
 			}
+		}
+	}
+}
+
+// TestPreviewRunOrder tells of the same in the same order each time: of replay
+// in the order of the log, then bucket by bucket.
+func TestPreviewRunOrder(t *testing.T) {
+	w := newWorld(t, memcluster.Config{})
+	for _, name := range []string{"c", "a", "b"} {
+		w.bucket(name, engine.Unversioned, false, rule("<Prefix></Prefix>", expireAfter(1)))
+		for i := range 60 {
+			_, err := w.c.PutObject(name, fmt.Sprintf("%d/%d", i%7, i), memcluster.Object{Size: 1})
+			w.must(err)
+		}
+	}
+	w.c.Advance(2 * day)
+	w.opts.Concurrency = 8
+	want := w.previewRun()
+	if len(want) != 180 || !slices.IsSortedFunc(want, func(a, b string) int { return strings.Compare(a[:2], b[:2]) }) {
+		t.Errorf("%d lines, not bucket by bucket: %v", len(want), want)
+	}
+	for range 5 {
+		if got := w.previewRun(); !slices.Equal(got, want) {
+			t.Fatal("another order")
+		}
+	}
+}
+
+// TestPreviewRunSaysWhatItReadsAndWalks reports windows, walks and why.
+func TestPreviewRunSaysWhatItReadsAndWalks(t *testing.T) {
+	w := newWorld(t, memcluster.Config{})
+	w.bucket("steady", engine.Unversioned, false, rule("<Prefix></Prefix>", expireAfter(1)), rule("<Prefix>d</Prefix>", "<Expiration><Date>2031-01-01T00:00:00Z</Date></Expiration>"))
+	w.bucket("changed", engine.Unversioned, false, rule("<Prefix></Prefix>", expireAfter(1)))
+	w.okPass()
+	w.c.Advance(day)
+	w.setRules("changed", rule("<Prefix></Prefix>", expireAfter(3)))
+	o := w.opts
+	o.Now, o.Shards = w.c.HostTime(), []int{4, 9}
+	before := w.state()
+	rep := pass.PreviewRun(context.Background(), o, w.c, w.store)
+	if w.state() != before {
+		t.Error("something changed")
+	}
+	wantWalks := []pass.WalkReport{
+		{Bucket: "changed", Why: []string{"rules_changed"}, Full: []int{4, 9}},
+		{Bucket: "steady", Why: []string{"walk_bound"}, Bound: []int{4, 9}},
+	}
+	if !reflect.DeepEqual(rep.Walks, wantWalks) {
+		t.Errorf("walks are %+v, want %+v", rep.Walks, wantWalks)
+	}
+	for _, s := range rep.Shards {
+		var delays []time.Duration
+		for _, win := range s.Windows {
+			delays = append(delays, win.Delay)
+			if end := o.Now.Add(-win.Delay); win.Delay > 0 && win.UntilNs != end.Add(engine.Slack()).UnixNano() || win.AfterNs >= win.UntilNs {
+				t.Errorf("shard %d reads %+v", s.Shard, win)
+			}
+		}
+		if want := []time.Duration{0, day, 3 * day}; !slices.Equal(delays, want) || s.Recovery != "rules_changed" {
+			t.Errorf("shard %d reads for %v because of %q, want %v", s.Shard, delays, s.Recovery, want)
 		}
 	}
 }
