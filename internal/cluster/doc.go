@@ -10,4 +10,7 @@
 // exception is ReadLog, which moves to another filer only before it has
 // handed over an event: two filers may show the newest events in different
 // order.
+//
+// A Backup stands in for a filer: it answers from a file that fs.meta.save of
+// weed shell wrote.
 package cluster
