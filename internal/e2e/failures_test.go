@@ -28,22 +28,24 @@ func TestBlockedInReplay(t *testing.T) {
 	for outcome, answer := range refusals {
 		t.Run(outcome, func(t *testing.T) {
 			r := newRig(t)
-			r.opts.Concurrency = 1 // so that a shard's events are dealt with in their order
+			// A shard's events are dealt with in their order, and positions move.
+			r.opts.Concurrency, r.opts.Settle = 1, time.Millisecond
 			bucket := "replay-" + outcome[:5]
 			r.CreateBucket(bucket, weedtest.Plain, document(rule("the rule", prefix(""), expire(1))))
 			r.pass(pass.OK)
 
-			// The shard's third object of five, among twenty of other shards.
+			// The shard's third object of five, among so many of other shards that
+			// the log has not been read to its end when the third fails.
 			const shard = 6
 			keys := keysInShard(bucket, shard, 5)
 			var others []sent
 			i := 0
-			for n := 0; len(others) < 20; n++ {
-				key := fmt.Sprintf("other%02d", n)
+			for n := 0; len(others) < 160; n++ {
+				key := fmt.Sprintf("other%03d", n)
 				if engine.ShardOf(bucket, key) == shard {
 					continue
 				}
-				if len(others)%4 == 2 {
+				if len(others)%16 == 8 && i < len(keys) {
 					r.Put(bucket, keys[i], weedtest.Object{Age: 2 * day})
 					i++
 				}

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"weedlc/cursorfile"
 	"weedlc/engine"
 	"weedlc/internal/weedtest"
@@ -16,15 +18,30 @@ import (
 // A pass that is interrupted keeps what it has done: the next one does the
 // rest and sends no object a second call. What was in flight is heard.
 func TestInterruptedPassSavesItsProgress(t *testing.T) {
-	for name, settle := range map[string]time.Duration{"walk": 0, "replay": 5 * time.Minute} {
-		t.Run(name, func(t *testing.T) {
-			r := newRig(t)
-			r.opts.Settle, r.opts.Concurrency = settle, 2
-			b := "interrupted-" + name
+	for _, tc := range []struct {
+		name        string
+		way         way
+		concurrency int
+		rate        rate.Limit
+	}{
+		{"walk", ways[0], 2, rate.Inf},
+		{"walk listed to its end", ways[0], 100, 50},
+		{"replay", ways[1], 2, rate.Inf},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r, way := newRig(t), tc.way
+			r.opts.Settle, r.opts.Concurrency, r.opts.Limiter = time.Millisecond, tc.concurrency, rate.NewLimiter(tc.rate, 1)
+			b := fmt.Sprintf("interrupted-%s-%d", way.name, tc.concurrency)
 			r.CreateBucket(b, weedtest.Plain, document(rule("days", prefix(""), expire(1))))
-			if settle > 0 {
-				r.pass(pass.OK) // what follows is replayed
+			way.ready(r)
+			// The young ones come first in a walk.
+			var young []entry
+			var kept []string
+			for i := range 40 {
+				kept = append(kept, fmt.Sprintf("a%02d", i))
+				young = append(young, entry{"/buckets/" + b, file(kept[i], time.Now())})
 			}
+			r.createAll(young)
 			var due []sent
 			for i := range 60 {
 				key := fmt.Sprintf("k%02d", i)
@@ -39,16 +56,16 @@ func TestInterruptedPassSavesItsProgress(t *testing.T) {
 				t.Errorf("the pass ended %q, interrupted %v, cut short %v: %+v", rep.Status, rep.Interrupted, rep.CutShort, rep.Errors)
 			}
 			got := int64(len(r.deletes()))
-			if got < 20 || got > 20+int64(r.opts.Concurrency) {
+			if got < 20 || got > 30 {
 				t.Errorf("%d calls were made, want few after the twentieth", got)
 			}
 			if rep.Totals.Outcomes[pass.Done] != got {
 				t.Errorf("of %d calls these were heard: %v", got, rep.Totals.Outcomes)
 			}
-			if left := len(r.Keys(b)); int64(left) != 60-got {
+			if left := len(r.Keys(b)); int64(left) != 100-got {
 				t.Errorf("%d objects are left after %d calls", left, got)
 			}
-			if settle == 0 {
+			if !way.replay {
 				for sh, c := range r.cursors() {
 					if !c.RuleSetHash.IsZero() {
 						t.Errorf("shard %d: the walk that was cut counts as done", sh)
@@ -59,11 +76,11 @@ func TestInterruptedPassSavesItsProgress(t *testing.T) {
 			if rep.Status != pass.OK {
 				t.Errorf("the next pass ended %q: %+v", rep.Status, rep.Errors)
 			}
-			if settle == 0 && rep.Totals.EntriesWalked > 45 {
-				t.Errorf("the walk that was cut began again: %d of 60 entries", rep.Totals.EntriesWalked)
+			if rep.Totals.EntriesWalked > 45 {
+				t.Errorf("%d of 100 entries were walked after some twenty were done", rep.Totals.EntriesWalked)
 			}
 			r.wantSent(due...)
-			r.wantKeys(b)
+			r.wantKeys(b, kept...)
 			r.pass(pass.OK)
 		})
 	}

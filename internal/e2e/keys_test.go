@@ -21,28 +21,30 @@ var oddKeys = []string{
 // Keys are bytes: each goes by the delete that names it, in a walk and in
 // replay, and its neighbour stays.
 func TestScenario15_OddKeys(t *testing.T) {
-	for name, settle := range map[string]time.Duration{"walk": 0, "replay": 5 * time.Minute} {
-		t.Run(name, func(t *testing.T) {
+	for _, way := range ways {
+		t.Run(way.name, func(t *testing.T) {
 			r := newRig(t)
-			r.opts.Settle = settle
 			var due []sent
 			var kept []string
 			for _, key := range oddKeys {
 				kept = append(kept, key+"~kept")
 			}
-			for of, kind := range map[string]weedtest.BucketKind{"plain": weedtest.Plain, "versioned": weedtest.Versioned} {
-				bucket := name + "-odd-" + of
+			buckets := map[string]weedtest.BucketKind{way.name + "-odd-plain": weedtest.Plain, way.name + "-odd-versioned": weedtest.Versioned}
+			for bucket, kind := range buckets {
 				r.CreateBucket(bucket, kind, document(rule("all", prefix(""), expire(1))))
+			}
+			way.ready(r)
+			for bucket := range buckets {
 				for i, key := range oddKeys {
 					id := r.Put(bucket, key, weedtest.Object{Age: 3 * day})
 					due = append(due, sent{bucket, key, id, engine.ExpirationDays})
 					r.Put(bucket, kept[i], weedtest.Object{})
 				}
 			}
-			r.pass(pass.OK, due...)
+			way.taken(t, r.pass(pass.OK, due...))
 			r.pass(pass.OK)
-			for _, of := range []string{"plain", "versioned"} {
-				r.wantKeys(name+"-odd-"+of, kept...)
+			for bucket := range buckets {
+				r.wantKeys(bucket, kept...)
 			}
 		})
 	}
@@ -51,16 +53,16 @@ func TestScenario15_OddKeys(t *testing.T) {
 // A prefix is literal: what a filter selects is cut neither at a slash nor
 // decoded, also where the filer filters the log by it.
 func TestScenario15_PrefixIsLiteral(t *testing.T) {
-	for name, settle := range map[string]time.Duration{"walk": 0, "replay": 5 * time.Minute} {
-		t.Run(name, func(t *testing.T) {
+	for _, way := range ways {
+		t.Run(way.name, func(t *testing.T) {
 			r := newRig(t)
-			r.opts.Settle = settle
-			bucket := name + "-literal"
+			bucket := way.name + "-literal"
 			r.CreateBucket(bucket, weedtest.Plain, document(
 				rule("name", prefix("logs"), expire(1)), rule("folder", prefix("data/"), expire(1)),
 				rule("escaped", prefix("a%20b/"), expire(1)), rule("entity", prefix("c&amp;d/"), expire(1)),
 				rule("composed", prefix("é/"), expire(1)), rule("deep", prefix("x/y/z"), expire(1)),
 			))
+			way.ready(r)
 			in := []string{"logs/x", "logs-old/x", "logs2", "data/x", "a%20b/x", "c&d/ e.txt", "é/x", "x/y/z", "x/y/zz", "x/y/z/1"}
 			out := []string{"log", "data", "a b/x", "c&amp;d/x", "e\u0301/x", "x/y/", "x/yz", "Logs"}
 			var due []sent
@@ -71,7 +73,7 @@ func TestScenario15_PrefixIsLiteral(t *testing.T) {
 			for _, key := range out {
 				r.Put(bucket, key, weedtest.Object{Age: 3 * day})
 			}
-			r.pass(pass.OK, due...)
+			way.taken(t, r.pass(pass.OK, due...))
 			r.wantKeys(bucket, out...)
 		})
 	}
@@ -79,17 +81,21 @@ func TestScenario15_PrefixIsLiteral(t *testing.T) {
 
 // Tags and sizes are those of the live object, and of each version by itself.
 func TestScenario14And17_Filters(t *testing.T) {
-	for name, settle := range map[string]time.Duration{"walk": 0, "replay": 5 * time.Minute} {
-		t.Run(name, func(t *testing.T) {
+	for _, way := range ways {
+		t.Run(way.name, func(t *testing.T) {
 			r := newRig(t)
-			r.opts.Settle = settle
-			bucket, versioned := name+"-filters", name+"-filters-versioned"
+			bucket, versioned := way.name+"-filters", way.name+"-filters-versioned"
 			r.CreateBucket(bucket, weedtest.Plain, document(
 				rule("tags", both(prefix("t/"), tag("a", "1"), tag("b", "2")), expire(1)),
 				rule("empty", both(prefix("e/"), tag("k", "")), expire(1)),
 				rule("size", both(prefix("s/"), "<ObjectSizeGreaterThan>1000</ObjectSizeGreaterThan>", "<ObjectSizeLessThan>2000</ObjectSizeLessThan>"), expire(1)),
 				rule("zero", both(prefix("z/"), "<ObjectSizeLessThan>1</ObjectSizeLessThan>"), expire(1)),
 			))
+			r.CreateBucket(versioned, weedtest.Versioned, document(
+				rule("tags", tag("tmp", "1"), noncurrent(1, 0)),
+				rule("small", "<ObjectSizeLessThan>1</ObjectSizeLessThan>", noncurrent(1, 0)),
+			))
+			way.ready(r)
 			tags := func(pairs ...string) weedtest.Object {
 				o := weedtest.Object{Tags: map[string]string{}, Age: 3 * day}
 				for i := 0; i < len(pairs); i += 2 {
@@ -122,10 +128,6 @@ func TestScenario14And17_Filters(t *testing.T) {
 			r.SetTags(bucket, "t/untagged", "", map[string]string{"a": "1"})
 			kept = append(kept, "t/untagged")
 
-			r.CreateBucket(versioned, weedtest.Versioned, document(
-				rule("tags", tag("tmp", "1"), noncurrent(1, 0)),
-				rule("small", "<ObjectSizeLessThan>1</ObjectSizeLessThan>", noncurrent(1, 0)),
-			))
 			v1 := r.Put(versioned, "t", weedtest.Object{Body: "1", Tags: map[string]string{"tmp": "1"}})
 			v2 := r.Put(versioned, "t", weedtest.Object{Body: "2"})
 			v3 := r.Put(versioned, "t", weedtest.Object{Body: "3", Tags: map[string]string{"tmp": "1"}})
@@ -135,7 +137,7 @@ func TestScenario14And17_Filters(t *testing.T) {
 			r.AgeTree(versioned, "", 5*day)
 			due = append(due, sent{versioned, "t", v1, engine.NoncurrentDays}, sent{versioned, "s", s2, engine.NoncurrentDays})
 
-			r.pass(pass.OK, due...)
+			way.taken(t, r.pass(pass.OK, due...))
 			r.pass(pass.OK)
 			r.wantKeys(bucket, kept...)
 			r.wantVersions(versioned, version{"t", v3, true, false}, version{"t", v2, false, false},
@@ -149,12 +151,12 @@ func TestScenario14And17_Filters(t *testing.T) {
 // folder is nothing.
 func TestScenario40_KeysThatAreFolders(t *testing.T) {
 	for of, kind := range map[string]weedtest.BucketKind{"plain": weedtest.Plain, "versioned": weedtest.Versioned} {
-		for name, settle := range map[string]time.Duration{"walk": 0, "replay": 5 * time.Minute} {
-			t.Run(of+" "+name, func(t *testing.T) {
+		for _, way := range ways {
+			t.Run(of+" "+way.name, func(t *testing.T) {
 				r := newRig(t)
-				r.opts.Settle = settle
-				bucket := name + "-folders-" + of
+				bucket := way.name + "-folders-" + of
 				r.CreateBucket(bucket, kind, document(rule("all", prefix(""), expire(1))))
+				way.ready(r)
 				var due []sent
 				put := func(key string, o weedtest.Object) {
 					id := versionOf(kind, r.Put(bucket, key, o))
@@ -174,7 +176,7 @@ func TestScenario40_KeysThatAreFolders(t *testing.T) {
 				r.SetMtime(bucket, "q", time.Now().Add(-90*day)) // a plain folder
 				r.SetMtime(bucket, "q/w", time.Now().Add(-90*day))
 
-				r.pass(pass.OK, due...)
+				way.taken(t, r.pass(pass.OK, due...))
 				r.pass(pass.OK)
 				if kind == weedtest.Plain {
 					r.wantKeys(bucket, "p/f", "young/", "o/child", "q/w/e")

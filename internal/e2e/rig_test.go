@@ -110,6 +110,36 @@ func (r *rig) run(ctx context.Context) *pass.Report {
 	return pass.Run(ctx, o, r.deps())
 }
 
+// way is how a pass is made to meet what a test puts into its buckets.
+type way struct {
+	name   string
+	replay bool
+}
+
+// ways are a walk, for a first pass, and replay, for one that follows a first
+// pass over the empty buckets.
+var ways = []way{{"walk", false}, {"replay", true}}
+
+// ready makes the way for what is put into the buckets from now on.
+func (w way) ready(r *rig) {
+	r.t.Helper()
+	if w.replay {
+		r.pass(pass.OK)
+	} else {
+		r.opts.Settle = 0 // no event has arrived
+	}
+}
+
+// taken fails unless the pass went that way.
+func (w way) taken(t *testing.T, rep *pass.Report) {
+	t.Helper()
+	if w.replay {
+		wantQuiet(t, rep)
+	} else if rep.Totals.EventsScanned > 0 {
+		t.Errorf("the pass has read %d events, want none", rep.Totals.EventsScanned)
+	}
+}
+
 // meanwhile runs a pass and does something in the middle of it: when the nth
 // delete is about to be sent, which waits as those after it do.
 func (r *rig) meanwhile(ctx context.Context, n int32, do func()) *pass.Report {

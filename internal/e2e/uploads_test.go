@@ -3,7 +3,6 @@ package e2e_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/seaweedfs/seaweedfs/weed/pb/filer_pb"
 	"github.com/seaweedfs/seaweedfs/weed/s3api/s3_constants"
@@ -17,12 +16,12 @@ import (
 // part that came in an hour ago changes nothing, and an upload of no key is
 // left alone.
 func TestScenario29_AbortByInitiationAndKey(t *testing.T) {
-	for name, settle := range map[string]time.Duration{"walk": 0, "replay": 5 * time.Minute} {
-		t.Run(name, func(t *testing.T) {
+	for _, way := range ways {
+		t.Run(way.name, func(t *testing.T) {
 			r := newRig(t)
-			r.opts.Settle = settle
-			b := name + "-s29"
+			b := way.name + "-s29"
 			r.CreateBucket(b, weedtest.Plain, document(rule("abort", prefix("video/"), abort(7))))
+			way.ready(r)
 			u1 := r.StartUpload(b, "video/a", "part")
 			r.AgeUpload(b, u1, 10*day) // the part is new
 			r.AgeUpload(b, r.StartUpload(b, "docs/b"), 30*day)
@@ -32,7 +31,7 @@ func TestScenario29_AbortByInitiationAndKey(t *testing.T) {
 			r.Update("/buckets/"+b+"/.uploads/"+u4, func(e *filer_pb.Entry) {
 				delete(e.Extended, s3_constants.ExtMultipartObjectKey)
 			})
-			r.pass(pass.OK, sent{b, ".uploads/" + u1, "", engine.AbortMPU})
+			way.taken(t, r.pass(pass.OK, sent{b, ".uploads/" + u1, "", engine.AbortMPU}))
 			r.pass(pass.OK)
 			left := r.List("/buckets/" + b + "/.uploads")
 			if len(left) != 3 {
@@ -49,20 +48,22 @@ func TestScenario29_AbortByInitiationAndKey(t *testing.T) {
 
 // Rules for objects and versions are not about uploads and their parts.
 func TestScenario31_UploadsAreNoObjects(t *testing.T) {
-	for name, settle := range map[string]time.Duration{"walk": 0, "replay": 5 * time.Minute} {
-		t.Run(name, func(t *testing.T) {
+	for _, way := range ways {
+		t.Run(way.name, func(t *testing.T) {
 			r := newRig(t)
-			r.opts.Settle = settle
 			for of, kind := range kinds {
-				b := name + "-s31-" + of
-				r.CreateBucket(b, kind, document(rule("all", prefix(""), expire(1)+noncurrent(1, 0)+abort(7))))
+				r.CreateBucket(way.name+"-s31-"+of, kind, document(rule("all", prefix(""), expire(1)+noncurrent(1, 0)+abort(7))))
+			}
+			way.ready(r)
+			for of := range kinds {
+				b := way.name + "-s31-" + of
 				r.StartUpload(b, "k", "one", "two")
 				r.AgeTree(b, "", 3*day)
 			}
-			r.pass(pass.OK)
+			way.taken(t, r.pass(pass.OK))
 			r.pass(pass.OK)
 			for of := range kinds {
-				same(t, "uploads", r.Uploads(name+"-s31-"+of), []string{"k"})
+				same(t, "uploads", r.Uploads(way.name+"-s31-"+of), []string{"k"})
 			}
 		})
 	}
