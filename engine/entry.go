@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"errors"
 	"time"
 )
@@ -58,6 +59,12 @@ type Identity struct {
 	Size         int64
 	HeadChunk    string
 	ExtendedHash []byte
+}
+
+// Equal reports whether both witness the same entry.
+func (i Identity) Equal(other Identity) bool {
+	return i.MtimeNs == other.MtimeNs && i.Size == other.Size && i.HeadChunk == other.HeadChunk &&
+		bytes.Equal(i.ExtendedHash, other.ExtendedHash)
 }
 
 // Event is one meta-log event of a bucket. Old is nil for a create, New for a

@@ -277,6 +277,32 @@ func TestFirstDueBreaksTies(t *testing.T) {
 	}
 }
 
+func TestNextDueLooksAhead(t *testing.T) {
+	o := plain("k", aged(3))
+	next := func(rules ...*engine.Rule) (string, engine.Verdict) {
+		a, v, ok := engine.NextDue(actions(rules...), o, scenarioNow, engine.ExactClock)
+		if !ok {
+			return "", v
+		}
+		return a.Rule.Label(), v
+	}
+	off := rule(id("off"), expire(1))
+	off.Enabled = false
+	got, v := next(rule(id("late"), expire(30)), rule(id("soon"), prefix("k"), expire(10)), rule(id("other"), prefix("x"), expire(1)), off)
+	if got != "soon" || !v.Due.Equal(scenarioNow.Add(7*engine.Day())) || v.Fires {
+		t.Errorf("next is %q, %+v", got, v)
+	}
+	if got, _ := next(rule(id("date"), date(scenarioNow.Add(7*engine.Day()))), rule(id("days"), expire(10))); got != "days" {
+		t.Errorf("of two due together %q is next, want the one by days", got)
+	}
+	if got, _ := next(rule(id("over"), expire(1)), rule(id("soon"), expire(10))); got != "over" {
+		t.Errorf("next is %q, want the one that is due already", got)
+	}
+	if got, _ := next(rule(prefix("x"), expire(1))); got != "" {
+		t.Errorf("%q is next, and does not select the object", got)
+	}
+}
+
 func TestJudgeDoesNotAllocate(t *testing.T) {
 	for kind, c := range oneOfEach(aged(9)) {
 		c.rule.Tags = map[string]string{"a": "1", "b": "2"}

@@ -110,6 +110,7 @@ type bucketInfo struct {
 // bucketIndex holds the active actions of one bucket in one view.
 type bucketIndex struct {
 	actions    []*Action
+	tree       *prefixTree
 	prefixes   []string
 	delays     []time.Duration
 	hasUploads bool
@@ -200,6 +201,7 @@ func newSnapshot(actions []*Action, buckets map[string]bucketInfo) *Snapshot {
 		ix.hasUploads = ix.hasUploads || a.Kind == AbortMPU
 	}
 	for _, ix := range s.index {
+		ix.tree = newPrefixTree(ix.actions)
 		ix.prefixes = distinct(ix.prefixes)
 		ix.delays = distinct(ix.delays)
 	}
@@ -228,26 +230,10 @@ func (s *Snapshot) BucketActions(bucket string) []*Action {
 // the order of Actions. For an upload the key is its target. The caller must
 // not change the slice.
 func (s *Snapshot) Matching(bucket, key string) []*Action {
-	all := s.BucketActions(bucket)
-	n := 0
-	for _, a := range all {
-		if strings.HasPrefix(key, a.Rule.Prefix) {
-			n++
-		}
+	if ix := s.index[bucket]; ix != nil {
+		return ix.tree.matching(key)
 	}
-	switch n {
-	case 0:
-		return nil
-	case len(all):
-		return all
-	}
-	some := make([]*Action, 0, n)
-	for _, a := range all {
-		if strings.HasPrefix(key, a.Rule.Prefix) {
-			some = append(some, a)
-		}
-	}
-	return some
+	return nil
 }
 
 // Buckets lists the buckets with at least one active action in this view, in
