@@ -14,7 +14,7 @@ import (
 func (w *work) report(ctx context.Context, rep *Report, saved map[int]engine.ShardState, unloaded map[int]unread) *Report {
 	if w.exec != nil {
 		if err := w.exec.err(); err != nil {
-			w.problem(Problem{Shard: -1, Category: CategoryTransport, Message: err.Error()})
+			w.problem(Problem{Shard: -1, Category: categoryOf(err), Message: err.Error()})
 			w.markFailed()
 		}
 	}
@@ -22,13 +22,16 @@ func (w *work) report(ctx context.Context, rep *Report, saved map[int]engine.Sha
 	rep.Duration = w.o.Clock().Sub(w.begun)
 	rep.Totals = w.totals()
 	rep.Walks = w.walkReports()
+	if w.plan != nil {
+		rep.WalkBound = len(w.plan.walk.Buckets())
+	}
 	rep.Interrupted = ctx.Err() != nil
 	for _, u := range unloaded {
 		rep.Corrupt = rep.Corrupt || u.corrupt
 		w.failed = w.failed || !u.corrupt
 	}
 	rep.Failed = w.failed
-	rep.CutShort = w.cut && !rep.Interrupted && !w.failed
+	rep.CutShort = w.cut && !rep.Interrupted && !w.failed && !w.held
 	partial := false
 	for _, sh := range w.o.Shards {
 		if u, is := unloaded[sh]; is {
@@ -59,6 +62,7 @@ func (w *work) report(ctx context.Context, rep *Report, saved map[int]engine.Sha
 	default:
 		rep.Status = OK
 	}
+	w.o.Meter.Ended(rep)
 	return rep
 }
 

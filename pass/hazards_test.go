@@ -78,8 +78,8 @@ func TestHazardA_TaggedAfterThePut(t *testing.T) {
 	w.okPass()
 	w.mustBeThere("k")
 	w.at(15)
-	if rep := w.okPass(); rep.Totals.DeleteCalls != 1 {
-		t.Fatalf("%d calls, want 1", rep.Totals.DeleteCalls)
+	if rep := w.okPass(); rep.Totals.Outcomes[pass.Done] != 1 {
+		t.Fatalf("outcomes %v, want one done", rep.Totals.Outcomes)
 	}
 	w.mustBeGone("k")
 }

@@ -65,6 +65,8 @@ type settled struct {
 	// ending is set when something due was not sent because the pass ends.
 	ending bool
 	calls  int
+	// missed is set when the gateway did not find what it was sent for.
+	missed bool
 }
 
 // read returns everything that lies at a path as rules judge it: the object of
@@ -164,7 +166,7 @@ func (k *keys) children(ctx context.Context, bucket, folder string) ([]engine.En
 // answers that something changed, the key is read again.
 func (k *keys) settle(ctx context.Context, b engine.Bucket, path string, g engine.Group, actions []*engine.Action) settled {
 	var out settled
-	sent := map[string]int64{} // version id → mtime of the entry that a call was made for
+	sent := map[string]*engine.Identity{} // by version id: the entry that a call was made for
 	k.ghosts.takeOut(&g, path, b.Versioning, k.now)
 	for reread := 0; ; reread++ {
 		changed := k.settleOnce(ctx, b, path, &g, actions, sent, &out)
@@ -186,7 +188,7 @@ func (k *keys) settle(ctx context.Context, b engine.Bucket, path string, g engin
 
 // settleOnce works through one reading of a key. It reports whether the key
 // must be read again.
-func (k *keys) settleOnce(ctx context.Context, b engine.Bucket, path string, g *engine.Group, actions []*engine.Action, sent map[string]int64, out *settled) (changed bool) {
+func (k *keys) settleOnce(ctx context.Context, b engine.Bucket, path string, g *engine.Group, actions []*engine.Action, sent map[string]*engine.Identity, out *settled) (changed bool) {
 	removed := false
 	for i := 0; ; {
 		if i == len(g.Objects) {
@@ -232,11 +234,11 @@ func (k *keys) settleOnce(ctx context.Context, b engine.Bucket, path string, g *
 			i++ // the gateway has no way to remove a null delete marker
 			continue
 		}
-		if at, was := sent[o.VersionID]; was && at == o.ModTime.UnixNano() {
+		if was := sent[o.VersionID]; was != nil && o.Identity != nil && was.Equal(*o.Identity) {
 			i++
 			continue
 		}
-		sent[o.VersionID] = o.ModTime.UnixNano()
+		sent[o.VersionID] = o.Identity
 		res := k.exec.execute(ctx, a, o, verdict.Due)
 		switch {
 		case res.unsent == unsentEnding:
@@ -250,6 +252,7 @@ func (k *keys) settleOnce(ctx context.Context, b engine.Bucket, path string, g *
 			return false
 		case res.outcome == NoopResolved && !isGone(res.reason):
 			out.calls++
+			out.missed = true
 			return true
 		case res.outcome == Done && b.Versioned() && currentExpiry(a.Kind):
 			out.calls++
@@ -261,6 +264,7 @@ func (k *keys) settleOnce(ctx context.Context, b engine.Bucket, path string, g *
 			}
 		default:
 			out.calls++
+			out.missed = out.missed || res.outcome == NoopResolved
 			k.ghosts.removed(b.Name, path, o)
 			g.Remove(i)
 			removed = true

@@ -38,6 +38,12 @@ type Options struct {
 	// is never.
 	ReconcileInterval time.Duration
 
+	// ListConcurrency is how many listing calls of walks are in flight at most; 0
+	// is DefaultListConcurrency.
+	ListConcurrency int
+	// SaveInterval is how often what has been reached is saved while the pass is
+	// under way; 0 is DefaultSaveInterval.
+	SaveInterval time.Duration
 	// PageSize is how many entries one listing call asks for; 0 is
 	// DefaultPageSize.
 	PageSize int
@@ -57,6 +63,10 @@ type Options struct {
 	// Observe is told of every object that was due, once it is settled or has
 	// failed, one at a time. It must not keep the pointers. Nil is nobody.
 	Observe func(Deletion)
+	// Guards keep the pass from doing harm.
+	Guards Guards
+	// Meter counts what is done. Nil is nobody.
+	Meter Meter
 
 	// Log takes warnings and notices; Progress what a person watching wants to
 	// see. Neither is nil.
@@ -81,6 +91,43 @@ type Progress interface {
 	// Update replaces the running counts.
 	Update(Totals)
 }
+
+// Meter counts what a pass or a walk does while it does it. Implementations are
+// safe for concurrent use and return at once; they must not keep the pointers.
+type Meter interface {
+	// Scanned is one meta-log event of a shard.
+	Scanned(shard int)
+	// RangeRead is one range of the meta-log that was read to its end.
+	RangeRead()
+	// Walked is how many more entries a walk has looked at for a shard.
+	Walked(shard, entries int)
+	// Called is one delete call that is about to be sent, retries included, and
+	// how long it waited for the limiters.
+	Called(waited time.Duration)
+	// Settled is one object that was due, once it is settled or has failed.
+	Settled(Deletion)
+	// Saved is the state of a shard that has just been saved, and how long after
+	// the start of the pass.
+	Saved(st *engine.ShardState, after time.Duration)
+	// Ended is the report, once it is complete.
+	Ended(*Report)
+}
+
+type unmetered struct{}
+
+func (unmetered) Scanned(int)                             {}
+func (unmetered) RangeRead()                              {}
+func (unmetered) Walked(int, int)                         {}
+func (unmetered) Called(time.Duration)                    {}
+func (unmetered) Settled(Deletion)                        {}
+func (unmetered) Saved(*engine.ShardState, time.Duration) {}
+func (unmetered) Ended(*Report)                           {}
+
+// DefaultSaveInterval is how much work a pass that is killed can lose.
+const DefaultSaveInterval = 30 * time.Second
+
+// DefaultListConcurrency is how many listing calls of walks are in flight.
+const DefaultListConcurrency = 8
 
 // DefaultPageSize is how many entries one listing call asks for.
 const DefaultPageSize = 1024

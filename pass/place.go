@@ -15,6 +15,8 @@ type place struct {
 	levels []*level
 
 	mu sync.Mutex
+	// listed is where the traversal was when it last took up a page.
+	listed string
 	// open are the places of keys whose deletes are not settled.
 	open map[int]string
 	next int
@@ -54,6 +56,28 @@ func (p *place) here() string {
 		}
 	}
 	return strings.TrimSuffix(first, "/")
+}
+
+// mark notes where the traversal is.
+func (p *place) mark() {
+	at := p.here()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.listed = at
+}
+
+// reached is the first path known not to be dealt with, while the traversal
+// goes on. Empty is the beginning.
+func (p *place) reached() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	from := p.listed
+	for _, at := range p.open {
+		if walkedBefore(at, from) {
+			from = at
+		}
+	}
+	return from
 }
 
 // begin notes that deletes are under way for what was just visited.

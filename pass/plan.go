@@ -5,9 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"weedlc/engine"
@@ -111,7 +111,7 @@ func (pl *planner) shard(p *plan, st engine.ShardState, walks map[string]*bucket
 		stops: map[time.Duration]int64{}, walkAt: map[string][]int64{},
 		recovered: true, trimWalked: true,
 	}
-	foreign := st.Found && (!st.SideFound || st.Side.TsNs != st.Cursor.TsNs || st.Side.RuleSetHash != st.Cursor.RuleSetHash)
+	foreign := st.Foreign()
 	pl.recall(p, r)
 	pl.recallPositions(p, r, foreign)
 
@@ -283,17 +283,10 @@ func (pl *planner) walkerDue(lastNs int64) bool {
 }
 
 // reconcileDue reports whether the bucket's place in the reconcile interval has
-// come since it was last reconciled. The places are spread by the bucket's
-// name.
+// come since it was last reconciled.
 func (pl *planner) reconcileDue(bucket string, lastNs int64) bool {
-	interval := int64(pl.o.ReconcileInterval)
-	if interval == 0 {
-		return false
-	}
-	h := fnv.New64a()
-	h.Write([]byte(bucket))
-	place := int64(h.Sum64() % uint64(interval))
-	return (pl.now.UnixNano()-place)/interval > (lastNs-place)/interval
+	at := engine.ReconcileAtNs(bucket, lastNs, int64(pl.o.ReconcileInterval))
+	return at != 0 && at <= pl.now.UnixNano()
 }
 
 func walkOf(walks map[string]*bucketWalk, p *plan, name string) *bucketWalk {
@@ -357,20 +350,29 @@ func shorten(names []string, most int) string {
 }
 
 // finish draws the state that the shard is saved with. readTo is the event time
-// through which the log was handed over; final is false for a save in the
-// middle of a pass, when no walk has ended yet.
-func (p *plan) finish(r *shardRun, pl *planner, readTo int64, guard *ruleGuard, final bool) engine.ShardState {
+// through which the log was handed over.
+func (p *plan) finish(r *shardRun, pl *planner, readTo int64, guard *ruleGuard, at stage) engine.ShardState {
 	st := r.state
 	now := p.now.UnixNano()
 	arrivals, groups := r.positions(readTo, now-int64(pl.o.Settle))
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, h := range r.held {
-		if h.clockNs-pl.slack < groups[h.delay] {
-			r.walkAt[h.bucket] = insertWalkAt(r.walkAt[h.bucket], h.dueNs)
+	walks := map[string]*bucketWalk{}
+	reached := map[string]string{}
+	if at == walking {
+		for _, bw := range p.walks {
+			if (bw.full[r.id] || bw.steady[r.id]) && !bw.concluded[r.id] {
+				walks[bw.bucket.Name], reached[bw.bucket.Name] = bw, bw.reached()
+			}
 		}
 	}
-	r.held = nil
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.held = slices.DeleteFunc(r.held, func(h heldMatch) bool {
+		passed := h.clockNs-pl.slack < groups[h.delay]
+		if passed {
+			r.walkAt[h.bucket] = insertWalkAt(r.walkAt[h.bucket], h.dueNs)
+		}
+		return passed
+	})
 
 	side := engine.Side{
 		ArrivalsNs: arrivals, Groups: groups, Buckets: map[string]engine.BucketMemory{},
@@ -378,7 +380,10 @@ func (p *plan) finish(r *shardRun, pl *planner, readTo int64, guard *ruleGuard, 
 	}
 	for name, m := range r.memory {
 		kept := m.BucketMemory
-		kept.WalkAtNs = slices.Clone(m.WalkAtNs)
+		if bw := walks[name]; bw != nil {
+			kept = bw.cut(r.id, m, reached[name], r.overflowed)
+		}
+		kept.WalkAtNs = slices.Clone(kept.WalkAtNs)
 		for _, ns := range r.walkAt[name] {
 			kept.WalkAtNs = insertWalkAt(kept.WalkAtNs, ns)
 		}
@@ -399,8 +404,10 @@ func (p *plan) finish(r *shardRun, pl *planner, readTo int64, guard *ruleGuard, 
 		}
 	}
 	side.Blocked, side.BlockedMore = r.blocked(), r.more
-	if final {
-		side.Failed = r.failed
+	if at >= walking {
+		side.Failed = slices.Clone(r.failed)
+	}
+	if at == ended {
 		if r.trimWalked {
 			side.HorizonNs = p.horizon
 		}
@@ -409,7 +416,7 @@ func (p *plan) finish(r *shardRun, pl *planner, readTo int64, guard *ruleGuard, 
 		}
 	}
 	switch {
-	case final && r.recovered:
+	case at == ended && r.recovered:
 		st.Cursor.RuleSetHash, st.Cursor.PromotedHash = p.rules, p.promo
 	case !r.state.Found:
 		st.Cursor.RuleSetHash, st.Cursor.PromotedHash = engine.Hash{}, engine.Hash{}
@@ -441,17 +448,23 @@ type unread struct {
 	corrupt bool
 }
 
-// loadStates reads the cursors. A shard whose cursor cannot be read is left out.
+// loadStates reads the cursors, side by side. A shard whose cursor cannot be
+// read is left out.
 func loadStates(ctx context.Context, store Store, shards []int, now time.Time) (states []engine.ShardState, failed map[int]unread) {
+	loaded, errs := make([]engine.ShardState, len(shards)), make([]error, len(shards))
+	var wg sync.WaitGroup
+	for i, sh := range shards {
+		wg.Go(func() { loaded[i], errs[i] = store.Load(ctx, sh, now) })
+	}
+	wg.Wait()
 	failed = map[int]unread{}
-	for _, sh := range shards {
-		st, err := store.Load(ctx, sh, now)
-		if err != nil {
+	for i, sh := range shards {
+		if err := errs[i]; err != nil {
 			var damage Damage
 			failed[sh] = unread{err: err, corrupt: errors.As(err, &damage) && damage.Corrupt()}
 			continue
 		}
-		states = append(states, st)
+		states = append(states, loaded[i])
 	}
 	return states, failed
 }

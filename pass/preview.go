@@ -73,21 +73,26 @@ func Preview(ctx context.Context, o PreviewOptions, filer Filer) *Report {
 		w.fail(err)
 		return w.report(ctx, rep, nil, nil)
 	}
-	if len(o.Shards) == engine.ShardCount {
-		f.anyShard = o.Shards[:1]
+	w.foretell(f)
+	return w.report(ctx, rep, w.walkedStates(), nil)
+}
+
+// foretell makes the walks that were planned, as previews.
+func (w *work) foretell(f *foresight) {
+	if len(f.o.Shards) == engine.ShardCount {
+		f.anyShard = f.o.Shards[:1]
 	}
 	w.exec = &recorder{recorded: f.recorded}
 	defer w.watch()()
 	walker := w.walker(w.keys())
-	walker.foresight, walker.together = f, max(1, o.SideBySide)
+	walker.foresight, walker.together = f, max(1, f.o.SideBySide)
 	told := make(chan struct{})
 	go func() {
 		defer close(told)
 		f.tellInOrder(w.plan.walks)
 	}()
-	w.walkPlanned(walker, o.Prefix)
+	w.walkPlanned(walker, f.o.WalkOptions)
 	<-told
-	return w.report(ctx, rep, w.walkedStates(), nil)
 }
 
 // PreviewRun tells o.Observe what the next Run would do from the cursors as
@@ -115,6 +120,8 @@ type foresight struct {
 	rules    *engine.Snapshot
 	// installed is nil unless the two are compared.
 	installed *engine.Snapshot
+	// whole is set when what no rule reaches is walked too.
+	whole bool
 	// anyShard is one of the shards where all are walked, so that no key needs
 	// to be looked at for its own; nil where they are not.
 	anyShard []int
@@ -261,7 +268,7 @@ func (t *traversal) rehearse(ctx context.Context, path string, g, left *engine.G
 		prospects[at] = Prospect{Action: d.Action, Due: d.Due, Outcome: d.Outcome, Reason: d.Reason}
 	}}
 	var out settled
-	k.settleOnce(ctx, t.walk.bucket, path, left, actions, map[string]int64{}, &out)
+	k.settleOnce(ctx, t.walk.bucket, path, left, actions, map[string]*engine.Identity{}, &out)
 	if len(out.failures) > 0 {
 		full, _ := t.shardsOf(paths)
 		t.put(out, full, nil)

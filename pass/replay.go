@@ -26,12 +26,18 @@ type replay struct {
 	clock   engine.DayClock
 	budget  int64 // events that may be read; 0 is no limit
 	report  func(Problem)
+	meter   Meter
+
+	// luck counts, for each bucket, how often the log's entry was still the live
+	// one: see guessed. Nil is to guess nothing.
+	luck map[string]*atomic.Int64
 
 	workers []chan keyTask
 	seed    maphash.Seed
+	backlog backlog
 	read    atomic.Int64
 	// readTo is the event time through which everything has been handed over.
-	readTo int64
+	readTo atomic.Int64
 }
 
 // errBudget ends the reading when the budget of events is used up.
@@ -46,6 +52,9 @@ type keyTask struct {
 	arrival bool
 	// delays are the groups in whose windows the event lies.
 	delays []time.Duration
+	// entry is what lies at the path as far as the log has been read; nil where
+	// that is not known.
+	entry *engine.Entry
 }
 
 // queued is how many keys may wait for one worker.
@@ -59,6 +68,11 @@ const remembered = 4096
 // The workers have finished when it returns.
 func (r *replay) run(ctx context.Context, log Filer, workers int) error {
 	r.seed = maphash.MakeSeed()
+	for _, name := range r.view.Buckets() {
+		if r.luck != nil {
+			r.luck[name] = new(atomic.Int64)
+		}
+	}
 	var wg sync.WaitGroup
 	for range workers {
 		ch := make(chan keyTask, queued)
@@ -66,6 +80,11 @@ func (r *replay) run(ctx context.Context, log Filer, workers int) error {
 		wg.Go(func() { r.work(ctx, ch) })
 	}
 	err := r.readRanges(ctx, log)
+	for r.backlog.count > 0 && ctx.Err() == nil {
+		if r.next(ctx) != nil {
+			break
+		}
+	}
 	for _, ch := range r.workers {
 		close(ch)
 	}
@@ -76,7 +95,7 @@ func (r *replay) run(ctx context.Context, log Filer, workers int) error {
 func (r *replay) readRanges(ctx context.Context, log Filer) error {
 	paths := logPaths(r.view)
 	for _, w := range r.ranges() {
-		r.readTo = max(r.readTo, w.AfterNs)
+		r.readTo.Store(max(r.readTo.Load(), w.AfterNs))
 		w.Paths = paths
 		err := log.ReadLog(ctx, w, func(ev *engine.Event) error {
 			if r.budget > 0 && r.read.Load() >= r.budget {
@@ -89,7 +108,7 @@ func (r *replay) readRanges(ctx context.Context, log Filer) error {
 			if err := r.event(ctx, ev); err != nil {
 				return err
 			}
-			r.readTo = ev.TsNs
+			r.readTo.Store(ev.TsNs)
 			return nil
 		})
 		if err != nil {
@@ -98,7 +117,8 @@ func (r *replay) readRanges(ctx context.Context, log Filer) error {
 			}
 			return fmt.Errorf("read the meta-log: %w", err)
 		}
-		r.readTo = w.UntilNs
+		r.readTo.Store(w.UntilNs)
+		r.meter.RangeRead()
 	}
 	return nil
 }
@@ -173,10 +193,16 @@ func (r *replay) event(ctx context.Context, ev *engine.Event) error {
 	if run == nil {
 		return nil
 	}
+	bucket, _ := r.view.Bucket(ev.Bucket)
+	byPath := !bucket.Versioned() || isUpload(ev.Path)
+	if byPath {
+		r.backlog.note(ev)
+	}
 	if run.stopped() {
 		return nil
 	}
 	run.events++
+	r.meter.Scanned(run.id)
 	arrival := run.arrivals < ev.TsNs && ev.TsNs <= run.arrivalsEnd
 	var delays []time.Duration
 	for _, d := range r.view.Delays(ev.Bucket) {
@@ -187,14 +213,13 @@ func (r *replay) event(ctx context.Context, ev *engine.Event) error {
 	if !arrival && len(delays) == 0 {
 		return nil
 	}
-	bucket, _ := r.view.Bucket(ev.Bucket)
 	task := keyTask{run: run, ts: ev.TsNs, bucket: bucket, arrival: arrival, delays: delays}
-	if !bucket.Versioned() || isUpload(ev.Path) {
+	if byPath {
 		if !r.judgeEvent(ev, &task) {
 			return nil
 		}
 		task.path = ev.Path
-		return r.send(ctx, task)
+		return r.put(ctx, ev, task)
 	}
 	if arrival {
 		r.oddVersion(ev, &task)
@@ -362,15 +387,42 @@ func versionFileKey(p string, e *engine.Entry) (string, bool) {
 	return key, true
 }
 
-// send hands a key to its worker: always the same one for a key, so that a key
-// is worked on once at a time.
+// put has a path looked at once the reading is some way on: a removal that is
+// read meanwhile makes it needless.
+func (r *replay) put(ctx context.Context, ev *engine.Event, t keyTask) error {
+	t.run.begin(t.ts)
+	t.entry = ev.New
+	r.backlog.push(t)
+	if r.backlog.count > behind {
+		return r.next(ctx)
+	}
+	return nil
+}
+
+// next hands over the first path that waits.
+func (r *replay) next(ctx context.Context) error {
+	t, removed := r.backlog.pop()
+	if removed {
+		t.run.done(t.ts)
+		return nil
+	}
+	return r.hand(ctx, t)
+}
+
+// send has a key looked at.
 func (r *replay) send(ctx context.Context, t keyTask) error {
+	t.run.begin(t.ts)
+	return r.hand(ctx, t)
+}
+
+// hand gives a key to its worker: always the same one for a key, so that a key
+// is worked on once at a time.
+func (r *replay) hand(ctx context.Context, t keyTask) error {
 	var h maphash.Hash
 	h.SetSeed(r.seed)
 	h.WriteString(t.bucket.Name)
 	h.WriteByte('/')
 	h.WriteString(t.path)
-	t.run.begin(t.ts)
 	select {
 	case r.workers[h.Sum64()%uint64(len(r.workers))] <- t:
 		return nil
@@ -418,9 +470,12 @@ func (r *replay) look(ctx context.Context, t keyTask) *looked {
 	if ctx.Err() != nil {
 		return &looked{settled: settled{ending: true}}
 	}
-	group, err := r.keys.read(ctx, t.bucket, t.path)
-	if err != nil {
-		return &looked{err: err}
+	group, guessed := r.guessed(&t)
+	if !guessed {
+		var err error
+		if group, err = r.keys.read(ctx, t.bucket, t.path); err != nil {
+			return &looked{err: err}
+		}
 	}
 	key := group.Key
 	if len(group.Objects) > 0 {
@@ -428,7 +483,15 @@ func (r *replay) look(ctx context.Context, t keyTask) *looked {
 	}
 	actions := r.view.Matching(t.bucket.Name, key)
 	found := &looked{unresolved: group.Unresolved, oddNs: r.oddSuccessors(&group, actions)}
+	var live *engine.Identity
+	if len(group.Objects) > 0 {
+		live = group.Objects[0].Identity
+	}
 	found.settled = r.keys.settle(ctx, t.bucket, t.path, group, actions)
+	if found.missed {
+		live = nil
+	}
+	r.learn(&t, live)
 	return found
 }
 

@@ -26,6 +26,8 @@ type Report struct {
 	// Walks are the buckets that the pass set out to walk, in the order of their
 	// names.
 	Walks []WalkReport
+	// WalkBound is how many buckets have rules that only a walk serves.
+	WalkBound int
 	// Errors are the findings and failures that a person must know of.
 	Errors []Problem
 	// Interrupted is set when the context was cancelled, Failed when the pass
@@ -96,6 +98,8 @@ const (
 	CategoryLock      Category = "lock"      // a shard's lock was lost
 	CategorySave      Category = "save"      // a cursor could not be saved
 	CategoryUpload    Category = "upload"    // an upload was left alone for a reason a person must know
+	CategoryGuard     Category = "guard"     // a guard held
+	CategoryAudit     Category = "audit"     // the record of what was done could not be written
 )
 
 // Problem is one thing left undone. Shard is -1 when it concerns no shard in
@@ -105,5 +109,7 @@ type Problem struct {
 	Bucket   string
 	RuleID   string
 	Category Category
-	Message  string
+	// Guard is which guard held; empty in every other category.
+	Guard   Guard
+	Message string
 }

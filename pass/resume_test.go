@@ -110,12 +110,8 @@ func TestWalk_GoesOnWhereItStopped(t *testing.T) {
 			if !rep.Interrupted || rep.Status != pass.CutShort {
 				t.Fatalf("interrupted after %d calls: ended %q: %+v", at, rep.Status, rep.Errors)
 			}
-			for sh := range 16 {
-				side, _ := w.store.Side(sh)
-				if side.Buckets["plain"].Walk != nil || side.Buckets["versioned"].Walk != nil {
-					resumed++
-					break
-				}
+			if walkPoints(w) > 0 {
+				resumed++
 			}
 			if interruptions++; interruptions > 50 {
 				t.Fatalf("no end with %d calls at a time", at)
@@ -139,6 +135,60 @@ func TestWalk_GoesOnWhereItStopped(t *testing.T) {
 	if resumed < 20 {
 		t.Fatalf("only %d of the interruptions left a point to go on from", resumed)
 	}
+}
+
+// A pass that is killed at any point goes on from what it saved on its way.
+func TestWalk_GoesOnAfterAKill(t *testing.T) {
+	whole := orchard(t)
+	whole.okPass()
+	want, calls := survivors(whole), whole.c.Counts().Deletes
+
+	resumed := 0
+	for at := 150; at < 1500; at += 10 {
+		w := orchard(t)
+		w.opts.SaveInterval = 200 * time.Microsecond
+		for kills := 0; ; kills++ {
+			if kills > 50 {
+				t.Fatalf("no end with %d calls at a time", at)
+			}
+			var killed bool
+			w.c.SetHook(memcluster.KillAfter(at+100*kills, &killed))
+			rep := w.pass()
+			w.c.SetHook(nil)
+			if !killed {
+				if rep.Status != pass.OK {
+					t.Fatalf("ended %q: %+v", rep.Status, rep.Errors)
+				}
+				break
+			}
+			if walkPoints(w) > 0 {
+				resumed++
+			}
+			w.c.Advance(time.Minute)
+		}
+		if got := survivors(w); !slices.Equal(got, want) {
+			t.Fatalf("killed after %d calls:\n got %v\nwant %v", at, got, want)
+		}
+		if n := w.c.Counts().Deletes; n > calls {
+			t.Fatalf("killed after %d calls: %d deletes, want %d", at, n, calls)
+		}
+	}
+	if resumed < 20 {
+		t.Fatalf("only %d of the kills left a point to go on from", resumed)
+	}
+}
+
+// walkPoints counts the shards that remember a walk to go on with.
+func walkPoints(w *world) (n int) {
+	for sh := range 16 {
+		side, _ := w.store.Side(sh)
+		for _, m := range side.Buckets {
+			if m.Walk != nil {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 func sum(counts map[string]int) (n int) {

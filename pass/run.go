@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"weedlc/engine"
@@ -44,11 +44,15 @@ type work struct {
 	plan0 *planner
 	runs  map[int]*shardRun
 
+	// refused are the buckets of which too much is due.
+	refused map[string]bool
+
 	mu       sync.Mutex
 	problems []Problem
 	seen     map[Problem]bool
 	cut      bool
 	failed   bool
+	held     bool // a guard ended the pass
 
 	replay *replay
 }
@@ -63,6 +67,9 @@ func Run(ctx context.Context, o Options, deps Deps) *Report {
 
 func (w *work) run(ctx context.Context) *Report {
 	rep := &Report{Now: w.o.Now}
+	if w.heldBack() {
+		return w.report(ctx, rep, nil, nil)
+	}
 	states, failed, err := w.prepare()
 	if err != nil {
 		w.fail(err)
@@ -83,7 +90,16 @@ func begin(ctx context.Context, o Options, deps Deps) (*work, func()) {
 	if o.Progress == nil {
 		o.Progress = quiet{}
 	}
+	if o.Meter == nil {
+		o.Meter = unmetered{}
+	}
 	o.Concurrency = max(1, o.Concurrency)
+	if o.ListConcurrency <= 0 {
+		o.ListConcurrency = DefaultListConcurrency
+	}
+	if o.SaveInterval <= 0 {
+		o.SaveInterval = DefaultSaveInterval
+	}
 	if o.PageSize <= 0 {
 		o.PageSize = DefaultPageSize
 	}
@@ -158,13 +174,18 @@ func (w *work) carryOut(states []engine.ShardState) map[int]engine.ShardState {
 	if len(states) == 0 {
 		return nil
 	}
+	w.census(WalkOptions{})
 	defer w.carry()()
 	k := w.keys()
 	w.replay = &replay{
 		keys: k, view: w.plan.replay, shards: w.runs, now: w.now, slackNs: w.plan0.slack,
-		clock: w.plan0.clock, budget: w.o.Events, report: w.problem,
+		clock: w.plan0.clock, budget: w.o.Events, report: w.problem, meter: w.o.Meter,
+	}
+	if !w.preview {
+		w.replay.luck = map[string]*atomic.Int64{}
 	}
 	defer w.watch()()
+	stop := w.keepSaving(replaying)
 	if err := w.replay.run(w.ctx, w.deps.Filer, w.o.Concurrency); err != nil {
 		if errors.Is(err, errBudget) || w.ctx.Err() != nil {
 			w.markCut()
@@ -172,12 +193,15 @@ func (w *work) carryOut(states []engine.ShardState) map[int]engine.ShardState {
 			w.fail(err)
 		}
 	}
-	w.save(false)
+	stop()
+	w.save(replayed)
 	walker := w.walker(k)
 	walker.retry(w.ctx)
+	stop = w.keepSaving(walking)
 	walker.run(w.ctx, w.plan.walks, w.o.Concurrency)
+	stop()
 	w.concludeWalks()
-	return w.save(true)
+	return w.save(ended)
 }
 
 // carry sets up what carries out verdicts.
@@ -187,6 +211,7 @@ func (w *work) carry() (stop func()) {
 		return func() {}
 	}
 	exec, stop := newExecutor(w.ctx, w.o, w.deps.Gateway, w.guard, func(err error) { w.cancel(err) })
+	exec.hold, exec.cut, exec.refused = w.hold, w.markCut, w.refused
 	w.exec = exec
 	return stop
 }
@@ -213,105 +238,15 @@ func (w *work) walker(k *keys) *walker {
 	return &walker{
 		keys: k, filer: w.deps.Filer, guard: w.guard, all: w.plan.all, bound: w.plan.walk, shards: w.runs,
 		now: w.now, slackNs: int64(engine.Slack()), clock: dayClock(w.o), horizon: w.plan.horizon,
-		tried: map[keyName]bool{}, report: w.problem, together: sideBySide, inline: w.preview,
+		tried: map[keyName]bool{}, report: w.problem, meter: w.o.Meter, together: sideBySide, inline: w.preview,
+		refused: w.refused,
+		lists:   make(chan struct{}, w.o.ListConcurrency), ahead: w.o.ListConcurrency,
 	}
 }
 
 // together is how many buckets are walked side by side, so that a small one is
 // done early beside a huge one.
 const together = 4
-
-// concludeWalks draws what the ends of the walks mean for each shard.
-func (w *work) concludeWalks() {
-	ended := map[string]*bucketWalk{}
-	for _, bw := range w.plan.walks {
-		ended[bw.bucket.Name] = bw
-		if errors.Is(bw.err, errEnding) {
-			w.markCut()
-		} else if bw.err != nil {
-			w.problem(Problem{Shard: -1, Bucket: bw.bucket.Name, Category: CategoryTransport, Message: "walk: " + bw.err.Error()})
-		}
-		for _, r := range w.plan.shards {
-			w.concludeWalk(bw, r)
-		}
-	}
-	for _, r := range w.plan.shards {
-		due := w.plan.walk.Buckets()
-		if len(due) == 0 && r.recovery != "" {
-			due = w.plan.all.Buckets()
-		}
-		r.walkedAll = len(due) > 0 && !r.overflowed && !slices.ContainsFunc(due, func(name string) bool {
-			bw := ended[name]
-			return bw == nil || !bw.ended || !bw.full[r.id] && !bw.steady[r.id]
-		})
-	}
-}
-
-// concludeWalk draws what the end of one bucket's walk means for one shard.
-func (w *work) concludeWalk(bw *bucketWalk, r *shardRun) {
-	if !bw.full[r.id] && !bw.steady[r.id] {
-		return
-	}
-	m, started := r.memory[bw.bucket.Name], bw.started[r.id]
-	if !bw.ended || r.overflowed {
-		if bw.odd[r.id] {
-			r.recovered = false
-		}
-		if bw.trimmed[r.id] {
-			r.trimWalked = false
-		}
-		if bw.rest != "" && !r.overflowed {
-			m.Walk = &engine.WalkPoint{StartedNs: started, Rules: m.today, From: bw.rest, Bound: !bw.full[r.id]}
-			if bw.full[r.id] {
-				m.WalkAtNs = takeWalkAt(m.WalkAtNs, started)
-			}
-		} else {
-			m.Walk = nil
-		}
-		return
-	}
-	m.Walk = nil
-	if !bw.full[r.id] {
-		return
-	}
-	m.Rules, m.ReconciledNs = m.today, started
-	m.WalkAtNs = takeWalkAt(m.WalkAtNs, started)
-	if len(m.WalkAtNs) > 0 && m.WalkAtNs[0] <= w.now.UnixNano() {
-		w.markCut() // came while the walk was under way
-	}
-}
-
-// save writes the states of all shards whose lock still holds.
-func (w *work) save(final bool) map[int]engine.ShardState {
-	saved := map[int]engine.ShardState{}
-	for _, r := range w.plan.shards {
-		st := w.plan.finish(r, w.plan0, w.replay.readTo, w.guard, final)
-		if !r.state.Found && len(w.plan.book.sources) == 0 && len(w.plan.book.unreadable) == 0 {
-			saved[r.id] = st // nothing to remember of a cluster without rules
-			continue
-		}
-		if r.lost != nil {
-			continue
-		}
-		if w.o.Held != nil {
-			if err := w.o.Held(r.id); err != nil {
-				r.lost = err
-				w.problem(Problem{Shard: r.id, Category: CategoryLock, Message: fmt.Sprintf("the lock is lost, the cursor is not saved: %v", err)})
-				w.markFailed()
-				continue
-			}
-		}
-		if err := w.deps.Store.Save(w.ctx, &st); err != nil {
-			r.lost = err
-			w.problem(Problem{Shard: r.id, Category: CategorySave, Message: fmt.Sprintf("the cursor is not saved: %v", err)})
-			w.markFailed()
-			continue
-		}
-		r.state.CursorVersion, r.state.SideVersion = st.CursorVersion, st.SideVersion
-		saved[r.id] = st
-	}
-	return saved
-}
 
 // watch reports the running counts until it is stopped.
 func (w *work) watch() (stop func()) {

@@ -150,6 +150,13 @@ func (r *shardRun) addFailed(f engine.Failure) {
 	r.failed = append(r.failed, f)
 }
 
+// hasOverflowed reports whether more failed in walks than are kept.
+func (r *shardRun) hasOverflowed() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.overflowed
+}
+
 // positions returns where each window ends up when the log was read through
 // readTo: in front of the first event that is unsettled or waits in it. No
 // position is later than settled allows.

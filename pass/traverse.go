@@ -2,7 +2,6 @@ package pass
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -16,9 +15,10 @@ type traversal struct {
 	walk  *bucketWalk
 	view  *engine.Snapshot
 	scope scope
-	slots chan struct{}
+	turn  *turn
 	wg    sync.WaitGroup
 	place
+	lookahead
 }
 
 // scope is what a walk must see: the keys with one of these prefixes. An empty
@@ -61,35 +61,24 @@ type selection struct {
 
 // in lists what to look at in a folder whose keys begin with dir, which is
 // empty or ends in a slash, in the order of the names. Nothing is listed twice.
+// A minimal scope holds at most one prefix of dir, right in front of those that
+// begin with it.
 func (s scope) in(dir string) []selection {
-	var names, folders []string
-	for _, p := range s {
-		if strings.HasPrefix(dir, p) {
-			return []selection{{}}
-		}
+	at, _ := slices.BinarySearch(s, dir)
+	if at < len(s) && s[at] == dir || at > 0 && strings.HasPrefix(dir, s[at-1]) {
+		return []selection{{}}
+	}
+	var out []selection
+	for _, p := range s[at:] {
 		rest, below := strings.CutPrefix(p, dir)
 		if !below {
-			continue
+			break
 		}
-		if name, _, deeper := strings.Cut(rest, "/"); deeper {
-			folders = append(folders, name)
-		} else {
-			names = append(names, rest)
-		}
-	}
-	names = scope(names).minimal()
-	var out []selection
-	for _, n := range names {
-		out = append(out, selection{name: n})
-	}
-	slices.Sort(folders)
-	for _, f := range slices.Compact(folders) {
-		if !slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(f, n) }) {
-			out = append(out, selection{name: f, folder: true})
-		}
+		name, _, deeper := strings.Cut(rest, "/")
+		out = append(out, selection{name: name, folder: deeper})
 	}
 	slices.SortFunc(out, func(a, b selection) int { return strings.Compare(a.name, b.name) })
-	return out
+	return slices.Compact(out)
 }
 
 // bucket walks the uploads, where a rule aborts them, and then the tree: from a
@@ -137,6 +126,9 @@ func (t *traversal) uploads(ctx context.Context, from string) error {
 // folder walks one folder; dir is empty or ends in a slash. From is where to
 // begin, relative to it; empty is at the beginning.
 func (t *traversal) folder(ctx context.Context, dir, from string) error {
+	if t.excludes(dir) {
+		return nil
+	}
 	selections := t.scope.in(dir)
 	name, rest, deeper := strings.Cut(from, "/")
 	if from != "" {
@@ -333,7 +325,7 @@ func (t *traversal) marker(ctx context.Context, path string, e *engine.Entry) er
 // only looks like a version folder and is not a group.
 func (t *traversal) versions(ctx context.Context, dir, name string, container, bare *engine.Entry) (isGroup bool, err error) {
 	b, key := t.walk.bucket, dir+name
-	files, err := t.keys.children(ctx, b.Name, versionsOf(key))
+	files, err := t.children(ctx, versionsOf(key))
 	if err != nil {
 		return false, t.broken(ctx, err)
 	}
@@ -352,58 +344,52 @@ func (t *traversal) versions(ctx context.Context, dir, name string, container, b
 	return true, t.visit(ctx, key, engine.NewGroup(b.Name, key, container, files, bare), paths)
 }
 
-// list hands over the entries of a folder behind a name, page by page. While one
-// page is worked through the next is on its way.
+// list hands over the entries of a folder behind a name.
 func (t *traversal) list(ctx context.Context, folder, prefix, after string, fn func(*engine.Entry) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	next := t.page(ctx, folder, prefix, after, false)
-	for {
-		p := next()
-		if p.err != nil {
-			return t.broken(ctx, fmt.Errorf("list %q of bucket %q: %w", folder, t.walk.bucket.Name, p.err))
-		}
-		last := len(p.entries) < t.keys.pages
-		if !last {
-			next = t.page(ctx, folder, prefix, p.entries[len(p.entries)-1].Name, true)
-		}
-		for i := range p.entries {
-			if err := fn(&p.entries[i]); err != nil {
+	dir := folder + "/"
+	if folder == "" {
+		dir = ""
+	}
+	wanted := func(e *engine.Entry) (string, bool) { return dir + e.Name, t.lists(dir, e) }
+	return t.broken(ctx, t.pagesOf(ctx, Page{Folder: folder, Prefix: prefix, After: after}, func(entries []engine.Entry) error {
+		t.turn.list(len(entries))
+		t.mark()
+		ahead := row{lookahead: &t.lookahead, entries: entries, wanted: wanted}
+		for i := range entries {
+			ahead.advance(ctx, i)
+			if err := fn(&entries[i]); err != nil {
 				return err
 			}
 		}
-		if last {
-			return nil
-		}
-		if ctx.Err() != nil {
-			return errEnding
-		}
-	}
+		return ctx.Err()
+	}))
 }
 
-// fetched is one page, or why there is none.
-type fetched struct {
-	entries []engine.Entry
-	err     error
+// lists reports whether the traversal is going to list all of an entry's folder.
+func (t *traversal) lists(dir string, e *engine.Entry) bool {
+	if !e.Nature.IsFolder() || dir == uploadsFolder+"/" || dir == "" && e.Name == uploadsFolder {
+		return false
+	}
+	if _, ok := engine.IsVersionFolder(e.Name); ok && t.walk.bucket.Versioned() {
+		return true
+	}
+	in := t.scope.in(dir + e.Name + "/")
+	return !t.excludes(dir+e.Name) && len(in) == 1 && in[0] == selection{}
 }
 
-// page asks for one page of a folder: at once, or when it is waited for.
-func (t *traversal) page(ctx context.Context, folder, prefix, after string, atOnce bool) (wait func() fetched) {
-	fetch := func() fetched {
-		entries, err := t.filer.List(ctx, Page{Bucket: t.walk.bucket.Name, Folder: folder, Prefix: prefix, After: after, Limit: t.keys.pages})
-		return fetched{entries, err}
-	}
-	if !atOnce {
-		return fetch
-	}
-	ready := make(chan fetched, 1)
-	go func() { ready <- fetch() }()
-	return func() fetched { return <-ready }
+// children lists a whole folder.
+func (t *traversal) children(ctx context.Context, folder string) ([]engine.Entry, error) {
+	var all []engine.Entry
+	err := t.pagesOf(ctx, Page{Folder: folder}, func(entries []engine.Entry) error {
+		all = append(all, entries...)
+		return nil
+	})
+	return all, err
 }
 
 // broken tells an error of the filer from the end of the pass.
 func (t *traversal) broken(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
+	if err != nil && ctx.Err() != nil {
 		return errEnding
 	}
 	return err

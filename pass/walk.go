@@ -30,7 +30,12 @@ type bucketWalk struct {
 	// told takes what a preview finds out; nil in any other walk.
 	told chan judged
 
+	// concluded are the shards for which the walk's end has been drawn.
+	concluded map[int]bool
+
 	mu sync.Mutex
+	// place is where the traversal is; nil while there is none.
+	place *place
 	// ended is set once the walk came to its true end; else rest is where it
 	// goes on.
 	ended bool
@@ -50,7 +55,7 @@ func (bw *bucketWalk) join(shard int, startedNs int64, from string) {
 func newBucketWalk(b engine.Bucket) *bucketWalk {
 	return &bucketWalk{
 		bucket: b, full: map[int]bool{}, steady: map[int]bool{}, odd: map[int]bool{},
-		trimmed: map[int]bool{}, why: map[string]bool{}, started: map[int]int64{},
+		trimmed: map[int]bool{}, why: map[string]bool{}, started: map[int]int64{}, concluded: map[int]bool{},
 	}
 }
 
@@ -67,11 +72,20 @@ type walker struct {
 	clock   engine.DayClock
 	horizon int64
 	prefix  string // narrows the walk; empty is everything
+	// excluded narrows it by keys that begin with one of them.
+	excluded []string
+	// refused are the buckets that are not walked.
+	refused map[string]bool
 	// tried are the keys whose retry failed in this pass already.
 	tried  map[keyName]bool
 	report func(Problem)
+	meter  Meter
 	// together is how many buckets are walked side by side, from 1.
 	together int
+	// lists bounds the listing calls in flight, ahead the folders of a level that
+	// are listed before the walk comes to them; 0 is none.
+	lists chan struct{}
+	ahead int
 	// inline has keys settled one after the other, in the order of the walk.
 	inline bool
 	// foresight is nil unless the walk is a preview of its own.
@@ -81,17 +95,13 @@ type walker struct {
 // run walks the buckets. A bucket that cannot be walked to its end does not
 // stop the others.
 func (w *walker) run(ctx context.Context, walks []*bucketWalk, concurrency int) {
-	slots := make(chan struct{}, w.together)
-	share := concurrency
-	if len(walks) > 1 {
-		share = max(1, concurrency/2)
-	}
+	turns := newTurns(w.together, concurrency, w.keys.pages)
 	var wg sync.WaitGroup
 	for _, bw := range walks {
-		slots <- struct{}{}
+		turn := turns.start()
 		wg.Go(func() {
-			defer func() { <-slots }()
-			rest, err := w.walk(ctx, bw, share)
+			defer turn.end()
+			rest, err := w.walk(ctx, bw, turn)
 			if bw.told != nil {
 				close(bw.told)
 			}
@@ -106,11 +116,14 @@ func (w *walker) run(ctx context.Context, walks []*bucketWalk, concurrency int) 
 // errEnding ends a walk because the pass ends.
 var errEnding = errors.New("the pass ends")
 
-// walk lists one bucket and has what is due deleted, share keys at a time. With
-// an error comes the path from which the walk goes on.
-func (w *walker) walk(ctx context.Context, bw *bucketWalk, share int) (rest string, err error) {
+// walk lists one bucket and has what is due deleted. With an error comes the
+// path from which the walk goes on.
+func (w *walker) walk(ctx context.Context, bw *bucketWalk, turn *turn) (rest string, err error) {
 	if ctx.Err() != nil {
 		return bw.from, errEnding
+	}
+	if w.refused[bw.bucket.Name] {
+		return bw.from, errRefused
 	}
 	if err := w.guard.refresh(ctx, bw.bucket.Name); err != nil {
 		if ctx.Err() != nil {
@@ -123,11 +136,21 @@ func (w *walker) walk(ctx context.Context, bw *bucketWalk, share int) (rest stri
 		view = w.all
 	}
 	t := &traversal{
-		walker: w, walk: bw, view: view, scope: scopeOf(view.Prefixes(bw.bucket.Name), w.prefix),
-		slots: make(chan struct{}, share),
+		walker: w, walk: bw, view: view, scope: scopeOf(w.prefixes(view, bw.bucket.Name), w.prefix),
+		turn: turn,
+		lookahead: lookahead{
+			filer: w.filer, bucket: bw.bucket.Name, pages: w.keys.pages, most: w.ahead, slots: w.lists,
+			ready: map[string]func() fetched{},
+		},
 	}
-	err = t.bucket(ctx, bw.from)
+	bw.mu.Lock()
+	bw.place = &t.place
+	bw.mu.Unlock()
+	listing, enough := context.WithCancel(ctx)
+	err = t.bucket(listing, bw.from)
 	t.wg.Wait()
+	enough()
+	t.lookahead.wg.Wait()
 	rest, done := t.place.rest(err == nil)
 	if rest == "" {
 		rest = bw.from
@@ -149,7 +172,7 @@ func (t *traversal) visit(ctx context.Context, path string, g engine.Group, path
 	}
 	w, name := t.walker, t.walk.bucket.Name
 	key := g.Objects[0].Key
-	if !strings.HasPrefix(key, w.prefix) || w.tried[keyName{name, path}] {
+	if !strings.HasPrefix(key, w.prefix) || w.excludes(key) || w.tried[keyName{name, path}] {
 		return nil
 	}
 	if w.foresight != nil {
@@ -187,14 +210,10 @@ func (t *traversal) visit(ctx context.Context, path string, g engine.Group, path
 		}
 		return nil
 	}
-	select {
-	case t.slots <- struct{}{}:
-	case <-ctx.Done():
-		return errEnding
-	}
+	t.turn.enter()
 	id := t.begin()
 	t.wg.Go(func() {
-		defer func() { <-t.slots }()
+		defer t.turn.leave()
 		if t.settle(ctx, path, g, actions, full, bound) {
 			t.end(id)
 		}
@@ -318,6 +337,7 @@ func (t *traversal) count(full, bound []int, n int) {
 	r.mu.Lock()
 	r.walked += int64(n)
 	r.mu.Unlock()
+	t.walker.meter.Walked(sh, n)
 }
 
 // retry tries again what failed in walks before, first of all. What fails again

@@ -15,6 +15,9 @@ type WalkOptions struct {
 	Buckets []string
 	// Prefix narrows the walk to keys that begin with it.
 	Prefix string
+	// ExcludeBuckets, which must exist, are not walked, and keys that begin with
+	// one of ExcludePrefixes are left alone.
+	ExcludeBuckets, ExcludePrefixes []string
 }
 
 // Walk walks buckets once over all their rules. It reads and moves no cursor.
@@ -22,6 +25,9 @@ func Walk(ctx context.Context, o WalkOptions, deps Deps) *Report {
 	w, done := begin(ctx, o.Options, deps)
 	defer done()
 	rep := &Report{Now: w.o.Now}
+	if w.heldBack() {
+		return w.report(ctx, rep, nil, nil)
+	}
 	book, err := w.readRules()
 	if err == nil {
 		err = w.planWalk(o, book, engine.RecoveryView(book.snapshot))
@@ -30,15 +36,17 @@ func Walk(ctx context.Context, o WalkOptions, deps Deps) *Report {
 		w.fail(err)
 		return w.report(ctx, rep, nil, nil)
 	}
+	w.census(o)
 	defer w.carry()()
 	defer w.watch()()
-	w.walkPlanned(w.walker(w.keys()), o.Prefix)
+	w.walkPlanned(w.walker(w.keys()), o)
+	w.accounted()
 	return w.report(ctx, rep, w.walkedStates(), nil)
 }
 
-// walkPlanned walks what was planned, keys with a prefix only.
-func (w *work) walkPlanned(walker *walker, prefix string) {
-	walker.prefix = prefix
+// walkPlanned walks what was planned, as far as the options narrow it.
+func (w *work) walkPlanned(walker *walker, o WalkOptions) {
+	walker.prefix, walker.excluded = o.Prefix, o.ExcludePrefixes
 	walker.run(w.ctx, w.plan.walks, w.o.Concurrency)
 	w.concludeWalks()
 }
@@ -65,7 +73,15 @@ func (w *work) planWalk(o WalkOptions, book *ruleBook, all *engine.Snapshot) err
 	if len(names) == 0 {
 		names = all.Buckets()
 	}
+	for _, name := range o.ExcludeBuckets {
+		if _, err := w.existing(name); err != nil {
+			return err
+		}
+	}
 	for _, name := range names {
+		if slices.Contains(o.ExcludeBuckets, name) {
+			continue
+		}
 		if !slices.Contains(all.Buckets(), name) {
 			if err := w.nothingToWalk(name, book); err != nil {
 				return err

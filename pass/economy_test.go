@@ -1,0 +1,203 @@
+package pass_test
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"weedlc/engine"
+	"weedlc/internal/memcluster"
+)
+
+// seed writes n objects within a moment.
+func (w *world) seed(bucket, format string, n int) {
+	w.t.Helper()
+	for i := range n {
+		_, err := w.c.PutObject(bucket, fmt.Sprintf(format, i), memcluster.Object{Size: 1})
+		w.must(err)
+	}
+}
+
+func (w *world) remove(key string) error {
+	_, err := w.c.DeleteObject("buk", key)
+	return err
+}
+
+// What the log shows to be due is sent as the log shows it: no look-up.
+func TestReplay_SendsWhatTheLogShows(t *testing.T) {
+	w := plainWorld(t, rule(everything, expireAfter(10)))
+	w.okPass()
+	w.at(1)
+	w.seed("buk", "k%03d", 200)
+	w.at(5)
+	w.okPass()
+	w.at(12)
+	w.c.TakeCounts()
+	w.okPass()
+	if n := w.c.Counts(); n.Deletes != 200 || n.Lookups != 0 {
+		t.Fatalf("%d calls and %d look-ups for 200 objects, want 200 and none", n.Deletes, n.Lookups)
+	}
+}
+
+// A removal that is read meanwhile spares the look-up and the call.
+func TestReplay_PassesOverWhatTheLogRemoves(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		remove func(w *world, key string) error
+	}{
+		{"deleted", func(w *world, key string) error { return w.remove(key) }},
+		{"moved out of the rule's reach", func(w *world, key string) error { return w.c.Rename("buk", key, "kept/"+key) }},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := plainWorld(t, rule("<Prefix>k0</Prefix>", expireAfter(10)))
+			w.okPass()
+			w.at(1)
+			w.seed("buk", "k%03d", 50)
+			for i := range 50 {
+				w.must(tc.remove(w, fmt.Sprintf("k%03d", i)))
+			}
+			w.at(12)
+			w.c.TakeCounts()
+			w.okPass()
+			if n := w.c.Counts(); n.Deletes != 0 || n.Lookups != 0 {
+				t.Fatalf("%d calls and %d look-ups for what is gone", n.Deletes, n.Lookups)
+			}
+		})
+	}
+}
+
+// Where the log's entries are mostly gone, a pass looks before it sends.
+func TestReplay_LooksWhereTheLogIsOutdated(t *testing.T) {
+	w := plainWorld(t, rule(everything, expireAfter(10)))
+	w.okPass()
+	w.at(1)
+	w.seed("buk", "k%03d", 200)
+	w.at(5)
+	w.okPass()
+	for i := range 200 {
+		w.must(w.remove(fmt.Sprintf("k%03d", i)))
+	}
+	w.at(6)
+	w.okPass()
+	w.at(12)
+	w.c.TakeCounts()
+	w.okPass()
+	if n := w.c.Counts(); n.Deletes > int64(w.opts.Concurrency) || n.Deletes+n.Lookups != 200 {
+		t.Fatalf("%d calls and %d look-ups for 200 objects that are gone", n.Deletes, n.Lookups)
+	}
+}
+
+// Folders are listed before the walk comes to them, as many at once as is
+// allowed and each once.
+func TestWalk_ListsFoldersAhead(t *testing.T) {
+	for _, most := range []int{1, 4} {
+		t.Run(fmt.Sprint(most), func(t *testing.T) {
+			w := plainWorld(t, rule(everything, expireAfter(10)))
+			w.opts.ListConcurrency = most
+			for i := range 40 {
+				w.seed("buk", fmt.Sprintf("d%02d/k%%d", i), 2)
+			}
+			w.at(12)
+			var mu sync.Mutex
+			inFlight, peak, lists := 0, 0, map[string]int{}
+			gather := newGather(most)
+			w.c.SetHook(func(c memcluster.Call) error {
+				if c.Op != memcluster.OpList {
+					return nil
+				}
+				mu.Lock()
+				if c.Done {
+					inFlight--
+				} else {
+					inFlight++
+					peak = max(peak, inFlight)
+					lists[c.Path]++
+				}
+				mu.Unlock()
+				if !c.Done && c.Path != "" {
+					gather.wait()
+				}
+				return nil
+			})
+			w.okPass()
+			w.c.SetHook(nil)
+			if peak != most {
+				t.Errorf("%d listings at once, want %d", peak, most)
+			}
+			for folder, n := range lists {
+				if n != 1 {
+					t.Errorf("folder %q listed %d times", folder, n)
+				}
+			}
+			if len(lists) != 41 {
+				t.Errorf("%d folders listed, want 41", len(lists))
+			}
+		})
+	}
+}
+
+// gather holds callers until so many are there, for the first time only.
+type gather struct {
+	left atomic.Int64
+	all  chan struct{}
+}
+
+func newGather(n int) *gather {
+	g := &gather{all: make(chan struct{})}
+	g.left.Store(int64(n))
+	return g
+}
+
+func (g *gather) wait() {
+	if g.left.Add(-1) == 0 {
+		close(g.all)
+	}
+	<-g.all
+}
+
+// A small bucket is done early beside many huge ones.
+func TestWalk_SmallBucketsAreDoneEarly(t *testing.T) {
+	w := newWorld(t, memcluster.Config{Start: start})
+	w.opts.PageSize = 10
+	for i := range 6 {
+		name := fmt.Sprintf("huge%d", i)
+		w.bucket(name, engine.Unversioned, false, rule(everything, expireAfter(400)))
+		w.seed(name, "k%06d", 1000)
+	}
+	w.bucket("small", engine.Unversioned, false, rule(everything, expireAfter(1)))
+	w.seed("small", "k%d", 3)
+	w.at(2)
+	var listed, atDelete atomic.Int64
+	w.c.SetHook(func(c memcluster.Call) error {
+		switch {
+		case c.Op == memcluster.OpList && c.Done:
+			listed.Add(1)
+		case c.Op == memcluster.OpDelete && c.Done:
+			atDelete.Store(listed.Load())
+		}
+		return nil
+	})
+	w.okPass()
+	w.c.SetHook(nil)
+	pages := listed.Load()
+	if got := atDelete.Load(); got == 0 || got > pages*3/4 {
+		t.Fatalf("the small bucket was done after %d of %d pages", got, pages)
+	}
+}
+
+// A change of an entry does not spare the look-up that the event of its
+// writing asks for: the change may lie in a window of other rules.
+func TestReplay_LooksAtWhatTheLogChanges(t *testing.T) {
+	w := plainWorld(t, rule(everything, expireAfter(10)), rule("<Prefix>other/</Prefix>", expireAfter(5)))
+	w.okPass()
+	w.at(1)
+	w.put("k", memcluster.Object{Size: 1})
+	w.at(3)
+	w.tag("k", "1")
+	w.at(6)
+	w.okPass()
+	w.at(12)
+	w.okPass()
+	w.mustBeGone("k")
+}
