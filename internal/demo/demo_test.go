@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"weedlc/engine"
-	"weedlc/internal/weedtest"
 )
 
 // The story checks itself; what is left to see is that it is told to its end.
@@ -170,25 +169,6 @@ func wantError(t *testing.T, err error, want string) {
 		t.Errorf("%v, want no error", err)
 	case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
 		t.Errorf("%v, want %q", err, want)
-	}
-}
-
-func TestGuard(t *testing.T) {
-	order := ""
-	err := guarded(t.Context(), func(tb weedtest.TB) error {
-		tb.Cleanup(func() { order += "a" })
-		tb.Cleanup(func() { order += "b" })
-		tb.Fatalf("cannot %s", "go on")
-		order += "c"
-		return nil
-	})
-	wantError(t, err, "cannot go on")
-	if order != "ba" {
-		t.Errorf("clean-ups ran %q, want %q", order, "ba")
-	}
-	failed := errors.New("failed")
-	if err := guarded(t.Context(), func(weedtest.TB) error { return failed }); !errors.Is(err, failed) {
-		t.Errorf("%v, want %v", err, failed)
 	}
 }
 

@@ -49,7 +49,7 @@ func tell(ctx context.Context, binary string, out io.Writer) (err error) {
 		return err
 	}
 	defer c.Close()
-	return guarded(ctx, func(tb weedtest.TB) error {
+	return weedtest.Guarded(ctx, func(tb weedtest.TB) error {
 		s := &story{
 			teller: t, cluster: c, master: server.Addr(weedtest.Master).String(),
 			stage: &stage{Client: server.Client(tb), now: start},

@@ -160,6 +160,16 @@ func (c *Cluster) Restart(ctx context.Context, role Role) error {
 	return c.awaitReady(ctx)
 }
 
+// Launch starts a process again, without waiting for anything, so that a test
+// sees a cluster that is not all there.
+func (c *Cluster) Launch(role Role) error {
+	p, err := c.process(role)
+	if err != nil {
+		return err
+	}
+	return p.start()
+}
+
 // Freeze stops a process without ending it: its connections stay open and
 // nothing answers. Thaw lets it go on.
 func (c *Cluster) Freeze(role Role) error { return c.signal(role, freeze) }

@@ -23,6 +23,7 @@ const (
 	Filer2   Role = "filer2"
 	Gateway  Role = "s3"
 	Gateway2 Role = "s3-2"
+	Admin    Role = "admin"
 )
 
 // Config describes a cluster. The zero Config is one process on loopback
@@ -85,7 +86,7 @@ func (c Config) processRoles() []Role {
 
 // portIndex is the role's place among the ports of a slot.
 func (r Role) portIndex() int {
-	return slices.Index([]Role{Master, Volume, Filer, Gateway, Filer2, Gateway2}, r)
+	return slices.Index([]Role{Master, Volume, Filer, Gateway, Filer2, Gateway2, Admin}, r)
 }
 
 // arguments is the command line of a role's process.
@@ -182,7 +183,7 @@ func (c *Cluster) securityTOML() string {
 	}
 	if c.authority != nil {
 		fmt.Fprintf(&b, "[grpc]\nca = %q\n", c.authority.caFile)
-		for _, section := range []string{"master", "volume", "filer", "s3", "client"} {
+		for _, section := range []string{"master", "volume", "filer", "s3", "client", "admin", "worker"} {
 			fmt.Fprintf(&b, "[grpc.%s]\ncert = %q\nkey = %q\n", section, c.authority.certFile, c.authority.keyFile)
 		}
 	}

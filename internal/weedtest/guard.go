@@ -1,25 +1,23 @@
-package main
+package weedtest
 
 import (
 	"context"
 	"fmt"
 	"runtime"
 	"slices"
-
-	"weedlc/internal/weedtest"
 )
 
-// guard is a weedtest.TB outside a test: what fails ends the function that
-// guarded runs.
+// guard is a TB outside a test.
 type guard struct {
 	ctx      context.Context
 	err      error
 	cleanups []func()
 }
 
-// guarded runs fn and then its clean-ups, the last one first. It returns fn's
-// error, or why the guard ended it.
-func guarded(ctx context.Context, fn func(weedtest.TB) error) error {
+// Guarded runs a function of a program with a TB: what fails ends the function.
+// Then its clean-ups run, the last one first. It returns the function's error,
+// or why the TB ended it.
+func Guarded(ctx context.Context, fn func(TB) error) error {
 	g := &guard{ctx: ctx}
 	done := make(chan struct{})
 	go func() {
@@ -41,7 +39,7 @@ func (g *guard) Failed() bool             { return g.err != nil }
 func (g *guard) Cleanup(fn func())        { g.cleanups = append(g.cleanups, fn) }
 func (g *guard) Context() context.Context { return g.ctx }
 
-// Fatalf ends the guarded function.
+// Fatalf ends the guarded function, from its own goroutine.
 func (g *guard) Fatalf(format string, args ...any) {
 	g.err = fmt.Errorf(format, args...)
 	runtime.Goexit()
