@@ -94,7 +94,7 @@ func (tr treeOfAllKinds) logs() {
 	tr.put(b, "build/notes.txt", 10, ago(400))
 	tr.SetTags(b, "build/notes.txt", "", map[string]string{"class": "keep"})
 	tr.put(b, "campaign/spring.html", 40, on(2025, 3))
-	tr.put(b, "campaign/summer.html", 40, ago(1))
+	tr.put(b, "campaign/summer.html", 40, on(2026, 7))
 	tr.put(b, "dump/big.sql", 1001, ago(20))
 	tr.put(b, "dump/small.sql", 1000, ago(20))
 	tr.stamped(b, "img/left-to-ttl.png", 300, ago(40), 60*day)
@@ -122,11 +122,11 @@ func (tr treeOfAllKinds) photos() {
 	tr.SetVersioning(b, true)
 	tr.versions(b, "albums/bare.jpg", 61, on(2025, 1), on(2025, 6))
 	tr.versions(b, "albums/cat.jpg", 80, ago(120), ago(80), ago(40))
-	tr.versions(b, "thumbs/cat.jpg", 8, on(2025, 1), on(2025, 2), ago(9), ago(8))
+	tr.versions(b, "thumbs/cat.jpg", 8, on(2025, 1), on(2025, 2), on(2026, 9), on(2026, 10))
 	tr.put(b, "drafts/2024.png", 90, on(2024, 6))
 	tr.put(b, "drafts/sketch.png", 90, ago(20))
 	tr.put(b, "drafts/new.png", 90, ago(2))
-	for key, at := range map[string]time.Time{"trash/2024.jpg": on(2024, 8), "trash/dog.jpg": ago(3)} {
+	for key, at := range map[string]time.Time{"trash/2024.jpg": on(2024, 8), "trash/dog.jpg": on(2026, 10)} {
 		only := tr.put(b, key, 5, at)
 		marker := tr.Delete(b, key)
 		tr.DeleteVersion(b, key, only)

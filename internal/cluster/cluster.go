@@ -74,6 +74,9 @@ func (o *Options) setDefaults() {
 	}
 }
 
+// defaultBuckets is the buckets' folder of a filer that names none.
+const defaultBuckets = "/buckets"
+
 // Cluster is a connected cluster, safe for concurrent use.
 type Cluster struct {
 	options Options
@@ -109,7 +112,7 @@ type gateway struct {
 func Dial(ctx context.Context, o Options) (*Cluster, error) {
 	o.setDefaults()
 	quietGlog()
-	creds, err := loadCredentials(o.SecurityDirs)
+	creds, err := loadCredentials(o.SecurityDirs, clientComponent)
 	if err != nil {
 		return nil, err
 	}
@@ -208,23 +211,19 @@ func (c *Cluster) probeFilers(ctx context.Context) error {
 	}
 	c.bucketsDir = first.buckets
 	if c.bucketsDir == "" {
-		c.bucketsDir = "/buckets"
+		c.bucketsDir = defaultBuckets
 	}
 	return nil
 }
 
-// probeGateways sends each gateway a delete of nothing, which it answers and
-// does not carry out, and keeps those that answer. One that does not is a
+// probeGateways keeps the gateways that admit us. One that does not is a
 // warning as long as another does.
 func (c *Cluster) probeGateways(ctx context.Context) error {
 	errs := make([]error, len(c.gateways))
 	var probes sync.WaitGroup
 	for i, g := range c.gateways {
 		probes.Go(func() {
-			_, err := g.client.LifecycleDelete(c.dialer.creds.admin(ctx), &s3_lifecycle_pb.LifecycleDeleteRequest{})
-			if err != nil {
-				errs[i] = c.dialer.explain(ctx, g.endpoint, cause(ctx, err))
-			}
+			errs[i] = c.admits(ctx, g)
 		})
 	}
 	probes.Wait()
@@ -245,5 +244,15 @@ func (c *Cluster) probeGateways(ctx context.Context) error {
 		}
 	}
 	c.gateways = alive
+	return nil
+}
+
+// admits sends a gateway a delete of nothing, which it answers and does not
+// carry out.
+func (c *Cluster) admits(ctx context.Context, g *gateway) error {
+	_, err := g.client.LifecycleDelete(c.dialer.creds.admin(ctx), &s3_lifecycle_pb.LifecycleDeleteRequest{})
+	if err != nil {
+		return c.dialer.explain(ctx, g.endpoint, cause(ctx, err))
+	}
 	return nil
 }

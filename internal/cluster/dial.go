@@ -49,7 +49,7 @@ func (d *dialer) open(ctx context.Context, role Role, name string) (*endpoint, e
 		return nil, &ConnectError{
 			Role: role, Address: name,
 			Reason: "is on another host, and plain text to another host is refused",
-			Hint:   fmt.Sprintf("set cert and key under [%s], and grpc.ca, in security.toml, or allow plain text", component),
+			Hint:   fmt.Sprintf("set cert and key under [%s], and grpc.ca, in security.toml, or allow plain text", d.creds.component),
 		}
 	}
 	// passthrough leaves the name to the system's resolver, search domains
@@ -132,18 +132,25 @@ func (d *dialer) explain(ctx context.Context, e *endpoint, err error) *ConnectEr
 	out := &ConnectError{Role: e.role, Address: e.name, Err: err}
 	switch status.Code(err) {
 	case codes.Unimplemented:
-		if e.role == Gateway {
+		switch e.role {
+		case Gateway:
 			out.Reason = "has no lifecycle service"
 			out.Hint = "SeaweedFS 4.53 has one, on the gateway's gRPC port"
-			return out
+		case AdminServer:
+			out.Reason = "has no service for workers there"
+		default:
+			out.Reason = fmt.Sprintf("is not a %s", e.role)
 		}
-		out.Reason = fmt.Sprintf("is not a %s", e.role)
 		return out
 	case codes.Unauthenticated, codes.PermissionDenied:
 		out.Reason = "refuses us: " + message(err)
-		out.Hint = fmt.Sprintf("jwt.filer_signing.key in %s must be the gateway's", d.creds.source())
+		server := "gateway"
+		if e.role == AdminServer {
+			server = string(e.role)
+		}
+		out.Hint = fmt.Sprintf("jwt.filer_signing.key in %s must be the %s's", d.creds.source(), server)
 		if len(d.creds.signingKey) == 0 {
-			out.Hint = "set jwt.filer_signing.key in security.toml, on the gateways and here, or run on the gateway's host"
+			out.Hint = fmt.Sprintf("set jwt.filer_signing.key in security.toml, on the %ss and here, or run on the %s's host", server, server)
 		}
 		return out
 	}
@@ -157,11 +164,11 @@ func (d *dialer) explain(ctx context.Context, e *endpoint, err error) *ConnectEr
 			out.Hint += "; name it behind a dot: host:port.grpcport"
 		}
 	case spoken == wirePlain && d.creds.tls:
-		out.Reason = fmt.Sprintf("speaks plain text, and %s has this side speak TLS (%s)", d.creds.source(), component)
+		out.Reason = fmt.Sprintf("speaks plain text, and %s has this side speak TLS (%s)", d.creds.source(), d.creds.component)
 		out.Hint = "give the server its certificate, or take the one of this side away"
 	case spoken == wireTLS && !d.creds.tls:
 		out.Reason = "speaks TLS, and this side plain text"
-		out.Hint = fmt.Sprintf("set cert and key under [%s], and grpc.ca, in security.toml", component)
+		out.Hint = fmt.Sprintf("set cert and key under [%s], and grpc.ca, in security.toml", d.creds.component)
 	case spoken == wireTLS:
 		out.Reason = "and this side do not agree on TLS: " + message(err)
 		out.Hint = fmt.Sprintf("compare grpc.ca and the certificates in %s with the server's", d.creds.source())

@@ -74,22 +74,21 @@ func (c *Cluster) registered(ctx context.Context, kind string) ([]string, error)
 	ctx, cancel := c.dialer.probing(ctx)
 	defer cancel()
 	type answer struct {
-		names []string
+		nodes []node
 		err   error
 	}
 	answers := make(chan answer, len(c.options.Masters))
 	for _, master := range c.options.Masters {
 		go func() {
-			names, err := c.ask(ctx, master, kind)
-			answers <- answer{names, err}
+			nodes, err := c.ask(ctx, master, kind)
+			answers <- answer{nodes, err}
 		}()
 	}
 	var errs []error
 	for range c.options.Masters {
 		a := <-answers
 		if a.err == nil {
-			slices.Sort(a.names)
-			return a.names, nil
+			return addresses(a.nodes), nil
 		}
 		errs = append(errs, a.err)
 	}
@@ -98,7 +97,7 @@ func (c *Cluster) registered(ctx context.Context, kind string) ([]string, error)
 
 // ask lists the servers of a type that the master knows; when it knows none,
 // those of the master that it names as the leader.
-func (c *Cluster) ask(ctx context.Context, master, kind string) ([]string, error) {
+func (c *Cluster) ask(ctx context.Context, master, kind string) ([]node, error) {
 	e, err := c.dialer.open(ctx, Master, master)
 	if err != nil {
 		return nil, err
@@ -109,12 +108,12 @@ func (c *Cluster) ask(ctx context.Context, master, kind string) ([]string, error
 	if err != nil {
 		return nil, c.dialer.explain(ctx, e, cause(ctx, err))
 	}
-	names, err := list(ctx, client, kind, c.options.FilerGroup)
+	nodes, err := list(ctx, client, kind, c.options.FilerGroup)
 	if err != nil {
 		return nil, c.dialer.explain(ctx, e, cause(ctx, err))
 	}
-	if len(names) > 0 || conf.Leader == "" || conf.Leader == master {
-		return names, nil
+	if len(nodes) > 0 || conf.Leader == "" || conf.Leader == master {
+		return nodes, nil
 	}
 	l, err := c.dialer.open(ctx, Master, conf.Leader)
 	if err != nil {
@@ -124,22 +123,31 @@ func (c *Cluster) ask(ctx context.Context, master, kind string) ([]string, error
 	if l.grpc == e.grpc {
 		return nil, nil
 	}
-	if names, err = list(ctx, master_pb.NewSeaweedClient(l.conn), kind, c.options.FilerGroup); err != nil {
+	if nodes, err = list(ctx, master_pb.NewSeaweedClient(l.conn), kind, c.options.FilerGroup); err != nil {
 		return nil, c.dialer.explain(ctx, l, cause(ctx, err))
 	}
-	return names, nil
+	return nodes, nil
 }
 
-func list(ctx context.Context, client master_pb.SeaweedClient, kind, group string) ([]string, error) {
+// node is a server as it is registered at a master.
+type node = *master_pb.ListClusterNodesResponse_ClusterNode
+
+func list(ctx context.Context, client master_pb.SeaweedClient, kind, group string) ([]node, error) {
 	resp, err := client.ListClusterNodes(ctx, &master_pb.ListClusterNodesRequest{ClientType: kind, FilerGroup: group})
 	if err != nil {
 		return nil, err
 	}
+	return resp.ClusterNodes, nil
+}
+
+// addresses are those of nodes, in order.
+func addresses(nodes []node) []string {
 	var names []string
-	for _, node := range resp.ClusterNodes {
-		names = append(names, node.Address)
+	for _, n := range nodes {
+		names = append(names, n.Address)
 	}
-	return names, nil
+	slices.Sort(names)
+	return names
 }
 
 // pause waits, or returns the context's error.

@@ -15,11 +15,12 @@ import (
 // Role is what a server is to us.
 type Role string
 
-// The three kinds of server.
+// The kinds of server.
 const (
-	Master  Role = "master"
-	Filer   Role = "filer"
-	Gateway Role = "S3 gateway"
+	Master      Role = "master"
+	Filer       Role = "filer"
+	Gateway     Role = "S3 gateway"
+	AdminServer Role = "admin server"
 )
 
 // ConnectError says why a server cannot be used.

@@ -229,18 +229,8 @@ func versionOf(e *filer_pb.Entry) string {
 // which knows about compressed, encrypted and nested ones.
 func (fs *Files) fetch(ctx context.Context, name string) ([]byte, error) {
 	var data []byte
-	creds := fs.cluster.dialer.creds
 	err := fs.cluster.onFiler(ctx, fmt.Sprintf("read %q", fs.path(name)), func(ctx context.Context, f *filer) error {
-		u := url.URL{Scheme: "http", Host: pb.ServerAddress(f.name).ToHttpAddress(), Path: fs.path(name)}
-		if creds.https {
-			u.Scheme = "https"
-		}
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
-		if err != nil {
-			return err
-		}
-		creds.authorize(req)
-		resp, err := creds.http.Do(req)
+		resp, err := fs.cluster.get(ctx, f, url.URL{Path: fs.path(name)})
 		if err != nil {
 			return err
 		}
@@ -255,4 +245,19 @@ func (fs *Files) fetch(ctx context.Context, name string) ([]byte, error) {
 		return err
 	})
 	return data, err
+}
+
+// get asks a filer's HTTP interface. The caller closes the answer's body.
+func (c *Cluster) get(ctx context.Context, f *filer, u url.URL) (*http.Response, error) {
+	creds := c.dialer.creds
+	u.Scheme, u.Host = "http", pb.ServerAddress(f.name).ToHttpAddress()
+	if creds.https {
+		u.Scheme = "https"
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	creds.authorize(req)
+	return creds.http.Do(req)
 }

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -18,9 +19,13 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// component is the section of security.toml that this process is: the one
-// that weed shell uses for all its connections.
-const component = "grpc.client"
+// The sections of security.toml that this process is: the one that weed shell
+// uses for all its connections, and the one by which weed worker knows its
+// admin server.
+const (
+	clientComponent = "grpc.client"
+	workerComponent = "grpc.worker"
+)
 
 // SecurityDirs are where weed looks for security.toml, in its order.
 func SecurityDirs() []string {
@@ -29,6 +34,8 @@ func SecurityDirs() []string {
 
 // credentials are what security.toml says of this process.
 type credentials struct {
+	// component is the section that the certificate is from.
+	component string
 	// file is the configuration that was read; empty when there is none.
 	file string
 	// tls is set when connections are made with a client certificate.
@@ -41,6 +48,8 @@ type credentials struct {
 	readExpires    int
 	https          bool
 	http           httpDoer
+	// siteUser and sitePassword are for the admin server's web interface.
+	siteUser, sitePassword string
 }
 
 type httpDoer interface {
@@ -50,7 +59,7 @@ type httpDoer interface {
 // loadCredentials reads the first security.toml of the directories, and the
 // WEED_ variables that override it, as weed does. No file is plain text
 // without a signing key.
-func loadCredentials(dirs []string) (*credentials, error) {
+func loadCredentials(dirs []string, component string) (*credentials, error) {
 	v := viper.New()
 	v.SetConfigName("security")
 	for _, dir := range dirs {
@@ -64,11 +73,11 @@ func loadCredentials(dirs []string) (*credentials, error) {
 	if err := v.ReadInConfig(); err != nil && !errors.As(err, &missing) {
 		return nil, fmt.Errorf("%q cannot be read: %w", v.ConfigFileUsed(), err)
 	}
-	c := &credentials{file: v.ConfigFileUsed()}
+	c := &credentials{component: component, file: v.ConfigFileUsed()}
 	conf := util.NewViperProxy(v)
 
 	var err error
-	if c.tls, err = checkCertificates(conf); err != nil {
+	if c.tls, err = checkCertificates(conf, component); err != nil {
 		return nil, fmt.Errorf("%s: %w", c.source(), err)
 	}
 	c.dial = security.LoadClientTLS(conf, component)
@@ -77,6 +86,11 @@ func loadCredentials(dirs []string) (*credentials, error) {
 	c.signingExpires = conf.GetInt("jwt.filer_signing.expires_after_seconds")
 	c.readKey = security.SigningKey(conf.GetString("jwt.filer_signing.read.key"))
 	c.readExpires = conf.GetInt("jwt.filer_signing.read.expires_after_seconds")
+
+	c.siteUser, c.sitePassword = conf.GetString("admin.readonly.user"), conf.GetString("admin.readonly.password")
+	if c.sitePassword == "" {
+		c.siteUser, c.sitePassword = cmp.Or(conf.GetString("admin.user"), "admin"), conf.GetString("admin.password")
+	}
 
 	c.http = http.DefaultClient
 	if c.https = conf.GetBool("https.client.enabled"); c.https {
@@ -91,7 +105,7 @@ func loadCredentials(dirs []string) (*credentials, error) {
 
 // checkCertificates finds what would make SeaweedFS's TLS loader end the
 // process, and reports whether a client certificate is configured.
-func checkCertificates(conf *util.ViperProxy) (bool, error) {
+func checkCertificates(conf *util.ViperProxy, component string) (bool, error) {
 	pair := func(certKey, keyKey string) (cert, key string, err error) {
 		cert, key = conf.GetString(component+certKey), conf.GetString(component+keyKey)
 		if (cert == "") != (key == "") {
