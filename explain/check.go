@@ -60,7 +60,7 @@ func checkWords(c engine.Check, r *engine.Rule, o *engine.Object, now time.Time)
 		}
 		return fmt.Sprintf("alone: want nothing else at the key, it has %s versions", c.Have)
 	case "rank":
-		return rankWords(r.NewerNoncurrent, o.Rank)
+		return rankWords(r.NewerNoncurrent, o)
 	case "upload":
 		return fmt.Sprintf("kind: want %s, this is %s", article(c.Want), article(c.Have))
 	case "due":
@@ -98,12 +98,18 @@ func tagWords(c engine.Check, r *engine.Rule, o *engine.Object, what string) str
 	return fmt.Sprintf("tag: want %s, %s has %s", word(c.Want), what, word(c.Have))
 }
 
-// rankWords counts places from 1.
-func rankWords(keep, rank int) string {
-	if rank < 0 {
-		return fmt.Sprintf("count: want it beyond %s, its place is not known", newest(keep))
+// rankWords counts places among the noncurrent versions from 1.
+func rankWords(keep int, o *engine.Object) string {
+	have := fmt.Sprintf("it is number %d", o.Rank+1)
+	switch {
+	case o.UploadID != "":
+		have = "an upload does not count"
+	case o.Latest:
+		have = "a current one does not count"
+	case o.Rank < 0:
+		have = "its place is not known"
 	}
-	return fmt.Sprintf("count: want it beyond %s, it is number %d", newest(keep), rank+1)
+	return fmt.Sprintf("count: want it beyond %s, %s", newest(keep), have)
 }
 
 func article(noun string) string {

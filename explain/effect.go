@@ -66,24 +66,6 @@ func isNoncurrentExpiry(k engine.Kind) bool {
 	return k == engine.NoncurrentDays || k == engine.NewerNoncurrent
 }
 
-// NextDue is the matching action with the earliest due time, whether it has
-// come or not; ties go as in engine.FirstDue. It is false when no action
-// matches. A lock is not looked at: see GoesAt.
-func NextDue(actions []*engine.Action, o *engine.Object, now time.Time, clock engine.DayClock) (*engine.Action, engine.Verdict, bool) {
-	var next *engine.Action
-	var verdict engine.Verdict
-	for _, a := range actions {
-		v := engine.Judge(a, o, now, clock)
-		if !v.Matches {
-			continue
-		}
-		if next == nil || v.Due.Before(verdict.Due) || v.Due.Equal(verdict.Due) && a.Kind < next.Kind {
-			next, verdict = a, v
-		}
-	}
-	return next, verdict, next != nil
-}
-
 // GoesAt is when an object that is due at that time can go: the later of its
 // due time and the end of its retention. It is false while there is no such
 // time: under a legal hold, or a retention that cannot be read.

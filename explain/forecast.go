@@ -45,7 +45,7 @@ func NewForecast(now time.Time, days int) *Forecast {
 }
 
 // Add counts an object of a bucket for the day on which the action that is due
-// first can be carried out: see NextDue and GoesAt. What follows from it later,
+// first can be carried out: see engine.NextDue and GoesAt. What follows from it later,
 // such as the end of a version that a delete marker hides, is not counted.
 func (f *Forecast) Add(b engine.Bucket, a *engine.Action, o *engine.Object, due time.Time) {
 	c := countOf(EffectOf(a.Kind, b.Versioning), b.Versioning, o)

@@ -25,7 +25,7 @@ func ExpirationHeader(rules []*engine.Rule, o *engine.Object) string {
 
 func expirationHeader(actions []*engine.Action, o *engine.Object) string {
 	// Neither kind's due time depends on now.
-	a, v, ok := NextDue(actions, o, time.Time{}, engine.MidnightClock)
+	a, v, ok := engine.NextDue(actions, o, time.Time{}, engine.MidnightClock)
 	if !ok {
 		return ""
 	}

@@ -181,23 +181,3 @@ func TestForecastWithoutDays(t *testing.T) {
 		}
 	}
 }
-
-func TestNextDueLooksAhead(t *testing.T) {
-	b := bucket(engine.Unversioned)
-	acts := compiled(b, numbered(
-		rule(id("late"), expire(30)), rule(id("soon"), prefix("k"), expire(10)), rule(id("other"), prefix("x"), expire(1)), rule(id("off"), expire(1), disabled),
-	)...)
-	o := plain("k", aged(3))
-	a, v, ok := explain.NextDue(acts, &o, scenarioNow, engine.ExactClock)
-	if !ok || a.Rule.ID != "soon" || !v.Due.Equal(scenarioNow.Add(7*engine.Day())) || v.Fires {
-		t.Errorf("next is %v, %+v", a, v)
-	}
-	noDate := time.Date(2030, 6, 22, 12, 0, 0, 0, time.UTC)
-	tie := compiled(b, numbered(rule(id("d"), date(noDate)), rule(id("n"), expire(10)))...)
-	if a, _, _ := explain.NextDue(tie, &o, scenarioNow, engine.ExactClock); a.Rule.ID != "n" {
-		t.Errorf("of two due together %q is next, want the one by days", a.Rule.ID)
-	}
-	if _, _, ok := explain.NextDue(compiled(b, rule(prefix("x"), expire(1))), &o, scenarioNow, engine.ExactClock); ok {
-		t.Error("a rule that does not select the object is due")
-	}
-}

@@ -170,6 +170,9 @@ func (h *history) pass() {
 		if d.Object.DeleteMarker && !d.Object.ModTime.Before(now.Truncate(time.Second)) {
 			return // the pass itself put it there
 		}
+		if d.Outcome == engine.NoopResolved {
+			return // sent as the log showed it, and nothing done
+		}
 		t := target{d.Object.Bucket, d.Object.Path, d.Object.VersionID}
 		done[t] = append(done[t], act{d.Action.Kind.String(), d.Action.Rule.Label(), d.Outcome})
 	}

@@ -56,7 +56,7 @@ func (j *keyJudge) version(g engine.Group, i int, out outcome) VersionExplanatio
 	}
 	a, v := out.action, out.verdict
 	if a == nil {
-		a, v, _ = NextDue(j.served.active, o, now, j.in.DayClock)
+		a, v, _ = engine.NextDue(j.served.active, o, now, j.in.DayClock)
 	}
 	e.ServerTTL = serverTTL(o, v, now)
 	e.Why = j.why(g, i, out, a, v)

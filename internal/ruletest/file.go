@@ -89,6 +89,33 @@ func decode(text []byte) (*file, lines, error) {
 // goType is how the decoder names where a field is missing from.
 var goType = regexp.MustCompile(` in type [a-zA-Z.]+$`)
 
+// mismatch is how the decoder tells of a value that does not fit its place.
+var mismatch = regexp.MustCompile("^(line [0-9]+: )cannot unmarshal !!([a-z]+) ?(`.*`)? ?into (.+)$")
+
+// misplaced says of such a value what it is and what belongs there.
+func misplaced(text string) string {
+	m := mismatch.FindStringSubmatch(text)
+	if m == nil {
+		return text
+	}
+	is := map[string]string{"str": "text", "int": "a number", "float": "a number", "bool": "a truth value", "seq": "a list", "map": "a map", "null": "nothing"}[m[2]]
+	if is == "" {
+		is = m[2]
+	}
+	wants := "a map of fields"
+	switch want := m[4]; {
+	case strings.HasPrefix(want, "[]"):
+		wants = "a list"
+	case want == "string":
+		wants = "text"
+	case want == "bool":
+		wants = "true or false"
+	case strings.HasPrefix(want, "int"):
+		wants = "a whole number"
+	}
+	return m[1] + strings.TrimSuffix(is+" "+m[3], " ") + " where " + wants + " belongs"
+}
+
 // plain takes the decoder's own words out of an error.
 func plain(err error) error {
 	var several *yaml.TypeError
@@ -97,7 +124,7 @@ func plain(err error) error {
 	}
 	var errs []error
 	for _, text := range several.Errors {
-		text = goType.ReplaceAllString(text, "")
+		text = misplaced(goType.ReplaceAllString(text, ""))
 		text = strings.Replace(text, "field ", "unknown field ", 1)
 		errs = append(errs, errors.New(strings.TrimSuffix(text, " not found")))
 	}
