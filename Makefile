@@ -12,7 +12,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null)
 LDFLAGS := $(if $(VERSION),-X main.version=$(VERSION))
 
 .DEFAULT_GOAL := help
-.PHONY: help build weed test lint vet fuzz generate demo goreleaser-check clean
+.PHONY: help build weed test lint vet fuzz generate demo bench goreleaser-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -59,6 +59,19 @@ generate: ## write docs/cli, completions, and what the guides show of commands
 
 demo: weed build ## show two passes on a throwaway SeaweedFS (15 seconds)
 	$(GO) run ./internal/demo -weedlc bin/weedlc
+
+# BENCH takes flags: make bench BENCH='-scenario cold-all -runs 5'; -help lists
+# the scenarios.
+BENCH ?= -json bin/bench.json -markdown docs/performance.md
+
+bench: weed build bin/weed-short ## measure weedlc beside what else does its job (on a quiet machine; an hour)
+	$(GO) build -tags s3tests -o bin/weedlc-short ./cmd/weedlc
+	$(GO) run ./internal/bench $(BENCH)
+
+# With a day of ten seconds, for passes whose log has to reach back some days.
+bin/weed-short: go.tool.mod go.tool.sum
+	$(GO) build -modfile=go.tool.mod -tags s3tests -o $@ github.com/seaweedfs/seaweedfs/weed
+	@touch $@
 
 goreleaser-check: ## check goreleaser.yaml (the first time builds goreleaser, 5 minutes)
 	$(GO) run github.com/goreleaser/goreleaser/v2@$(GORELEASER) check

@@ -52,6 +52,9 @@ func parseAt(s string) (at, error) {
 		if _, err := parseDuration(s); err == nil {
 			return at{}, errors.New("needs a sign: +" + s + " is ahead of now, -" + s + " is before it")
 		}
+		if e, ok := errors.AsType[*time.ParseError](err); ok && strings.HasSuffix(e.Message, " out of range") {
+			return at{}, errors.New("no such time:" + strings.TrimPrefix(e.Message, ":"))
+		}
 		return at{}, errors.New("must be a time such as 2026-11-30T06:00:00Z, or how far from now, such as +7d or -2h")
 	}
 	if !isReachable(t) {

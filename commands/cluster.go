@@ -9,6 +9,7 @@ import (
 
 	"weedlc/cursorfile"
 	"weedlc/explain"
+	"weedlc/internal/cluster"
 	"weedlc/pass"
 )
 
@@ -35,6 +36,10 @@ type Lock interface {
 // Dialer connects to a cluster. It returns within seconds when an address
 // does not answer, with an error that names it.
 type Dialer func(ctx context.Context, o DialOptions) (*Cluster, error)
+
+// Surveyor asks each server of a cluster by itself, for at most limit. What
+// fails is in the survey.
+type Surveyor func(ctx context.Context, o DialOptions, limit time.Duration) cluster.Survey
 
 // DialOptions say where a cluster is.
 type DialOptions struct {
@@ -68,9 +73,22 @@ func (o *clusterOptions) AddFlags(flags *pflag.FlagSet) {
 }
 
 func (a *app) dial(ctx context.Context, o clusterOptions, needGateway bool) (*Cluster, error) {
-	return a.host.Dial(ctx, DialOptions{
+	return a.host.Dial(ctx, a.dialOptions(o, needGateway))
+}
+
+// dialToRead connects for a command that only reads. A pause is told.
+func (a *app) dialToRead(ctx context.Context, o clusterOptions, cursors storeOptions) (*Cluster, error) {
+	c, err := a.dial(ctx, o, false)
+	if err == nil {
+		a.warnPaused(ctx, cursors.files(c))
+	}
+	return c, err
+}
+
+func (a *app) dialOptions(o clusterOptions, needGateway bool) DialOptions {
+	return DialOptions{
 		Masters: o.masters, Filers: o.filers, Gateways: o.gateways, FilerGroup: o.filerGroup,
 		NeedGateway: needGateway, AllowPlaintext: o.allowPlaintext,
 		SecurityDirs: a.host.configDirs(), Log: a.log, Now: a.host.Now,
-	})
+	}
 }

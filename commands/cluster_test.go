@@ -43,6 +43,7 @@ func TestSecureCluster(t *testing.T) {
 		return setup(env)
 	}
 	testscript.Run(t, p)
+	secureWorker(t, c)
 }
 
 func clusterScript(c *weedtest.Cluster, file string) testscript.Params {
@@ -60,19 +61,20 @@ func clusterScript(c *weedtest.Cluster, file string) testscript.Params {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"run":     runScript,
-			"bucket":  s.bucket,
-			"put":     s.put,
-			"rules":   s.rules,
-			"has":     s.has,
-			"backup":  s.backup,
-			"proxy":   s.proxied,
-			"block":   s.block,
-			"clear":   s.clear,
-			"calls":   s.calls,
-			"corrupt": s.corrupt,
-			"hold":    s.hold,
-			"release": s.release,
+			"run":       runScript,
+			"bucket":    s.bucket,
+			"put":       s.put,
+			"rules":     s.rules,
+			"has":       s.has,
+			"backup":    s.backup,
+			"proxy":     s.proxied,
+			"block":     s.block,
+			"noservice": s.noService,
+			"clear":     s.clear,
+			"calls":     s.calls,
+			"corrupt":   s.corrupt,
+			"hold":      s.hold,
+			"release":   s.release,
 		},
 	}
 }
@@ -135,6 +137,13 @@ func (s *scripts) block(ts *testscript.TestScript, neg bool, args []string) {
 		Method: weedtest.LifecycleDelete, Bucket: args[0], Path: args[1],
 		Outcome: s3_lifecycle_pb.LifecycleDeleteOutcome_BLOCKED, Reason: "held by a test",
 	})
+}
+
+// noService is "noservice": the proxy answers as a gateway without the lifecycle
+// service.
+func (s *scripts) noService(ts *testscript.TestScript, neg bool, args []string) {
+	arguments(ts, neg, args, 0, "noservice")
+	s.proxy.Add(weedtest.Rule{Method: weedtest.LifecycleDelete, Err: weedtest.NoService()})
 }
 
 func (s *scripts) clear(ts *testscript.TestScript, neg bool, args []string) {

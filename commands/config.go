@@ -153,7 +153,7 @@ func (a *app) readConfig(v *viper.Viper, known []string) (string, error) {
 		err := fmt.Errorf("%s: unknown key %q", file, key)
 		if _, bare, nested := strings.Cut(key, "."); nested && slices.Contains(known, bare) {
 			err = hint(err, "keys are flag names and stand above any [table]: %s", bare)
-		} else if near := nearest(key, known); near != "" {
+		} else if near := nearest(key, known); near != "" && !strings.HasPrefix(near, key) {
 			err = hint(err, "the nearest key is %q", near)
 		}
 		errs = append(errs, err)
@@ -171,7 +171,7 @@ func (a *app) readEnv(v *viper.Viper, known []string) (map[string]bool, error) {
 	set, values := map[string]bool{}, map[string]any{}
 	for _, kv := range a.host.Env {
 		name, value, _ := strings.Cut(kv, "=")
-		if !strings.HasPrefix(name, envPrefix) {
+		if !strings.HasPrefix(name, envPrefix) || name == queuePasswordEnv {
 			continue
 		}
 		key, ok := byEnv[name]

@@ -85,7 +85,7 @@ shard 3: failed on "logs/c": look-up: transport_error, since 2026-11-30T11:59:00
 	equalFields(t, "document", doc, "now", "shards")
 	shard := doc["shards"].([]any)[0].(map[string]any)
 	equalFields(t, "shard", shard, "shard", "state", "ts_ns", "position", "lag_seconds", "last_walked", "reconciled", "rule_set_hash", "promoted_hash",
-		"foreign", "arrivals", "groups", "blocked", "blocked_more", "failed", "warnings", "damage")
+		"foreign", "arrivals", "groups", "blocked", "blocked_more", "failed", "walks", "warnings", "damage")
 	equalFields(t, "group", shard["groups"].([]any)[0], "delay_seconds", "position")
 	equalFields(t, "failure", shard["failed"].([]any)[0], "bucket", "key", "version_id", "action", "rule_id", "rule_hash", "outcome", "reason", "since", "attempts")
 }

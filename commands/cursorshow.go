@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"weedlc/cursorfile"
 	"weedlc/engine"
 )
 
@@ -34,15 +35,16 @@ func newCursorShow(a *app) *cobra.Command {
 		Use:   "show",
 		Short: "Where every shard stands, and what holds it up",
 		Long: `Show the position of each shard and how far it is behind, when it was last
-walked and its buckets were last reconciled, and since when it is blocked and on
-what. A damaged cursor is named beside the others, and the exit code is 10.
+walked and its buckets were last reconciled, since when it is blocked and on
+what, and how far each walk is that was cut and goes on in the next pass. A
+damaged cursor is named beside the others, and the exit code is 10.
 
 The position of a shard that is up to date lies as far back as its longest rule:
 it waits at the oldest object that is not due yet. --groups shows each delay.
 
 Columns with --output tsv: shard, state (none, ok, blocked, failed, damaged),
 position, lag in seconds, last walk, oldest reconciliation, blocked object,
-number of failed objects, note. With --groups: shard, group, position, lag in
+number of failed objects, note (with where walks go on). With --groups: shard, group, position, lag in
 seconds.`,
 		Example: `  weedlc cursor show
   weedlc cursor show --shard 3 --groups
@@ -108,24 +110,31 @@ func (o *cursorShowOptions) run(ctx context.Context, a *app) error {
 		return err
 	}
 	defer done()
-	store := o.store.open(a, c)
 	now := a.host.Now()
-	var views []shardView
-	var end error
-	for _, shard := range shards {
-		st, err := store.Load(ctx, shard, now)
-		if err != nil && !isCorrupt(err) {
-			return err
-		}
-		if err != nil {
-			end = ending{exitCorrupt}
-		}
-		views = append(views, shardView{shard: shard, state: st, damage: err})
+	views, err := loadViews(ctx, o.store.open(a, c), shards, now)
+	if err != nil {
+		return err
 	}
 	if err := o.write(a, views, now); err != nil {
 		return err
 	}
-	return end
+	if slices.ContainsFunc(views, func(v shardView) bool { return v.damage != nil }) {
+		return ending{exitCorrupt}
+	}
+	return nil
+}
+
+// loadViews loads shards, damaged ones too.
+func loadViews(ctx context.Context, store *cursorfile.Store, shards []int, now time.Time) ([]shardView, error) {
+	var views []shardView
+	for _, shard := range shards {
+		st, err := store.Load(ctx, shard, now)
+		if err != nil && !isCorrupt(err) {
+			return nil, err
+		}
+		views = append(views, shardView{shard: shard, state: st, damage: err})
+	}
+	return views, nil
 }
 
 func (o *cursorShowOptions) write(a *app, views []shardView, now time.Time) error {
@@ -177,7 +186,7 @@ func cursorRows(views []shardView, now time.Time) rows {
 			position, age(v.state.Cursor.TsNs, now, "-"),
 			instant(nanos(v.state.Cursor.LastWalkedNs), none),
 			instant(nanos(reconciledNs(v.state.Side)), none),
-			dash(blocked), count(int64(len(v.state.Side.Failed))), word(note(&v)),
+			dash(blocked), count(int64(len(v.state.Side.Failed))), {text: note(&v), raw: noteWithWalks(&v)},
 		})
 	}
 	return table
@@ -198,7 +207,18 @@ func note(v *shardView) string {
 	return strings.Join(append(notes, v.state.Warnings...), "; ")
 }
 
-// cursorDetails names what blocked or failed, since when and why.
+// noteWithWalks also tells where walks go on, which a person finds below the
+// table.
+func noteWithWalks(v *shardView) string {
+	notes := []string{note(v)}
+	for _, w := range cutWalks([]engine.ShardState{v.state}) {
+		notes = append(notes, fmt.Sprintf("walk of %q goes on at %q", w.bucket, w.point.From))
+	}
+	return strings.TrimPrefix(strings.Join(notes, "; "), "; ")
+}
+
+// cursorDetails names what blocked or failed, since when and why, and tells how
+// far walks are that were cut.
 func cursorDetails(views []shardView) string {
 	var b strings.Builder
 	line := func(format string, args ...any) {
@@ -217,6 +237,9 @@ func cursorDetails(views []shardView) string {
 		for _, f := range v.state.Side.Failed {
 			line("shard %d: failed on %s", v.shard, failureLine(f))
 		}
+	}
+	for _, w := range cutWalks(readable(views)) {
+		line("walk of %q %s", w.bucket, w)
 	}
 	return b.String()
 }
@@ -260,6 +283,7 @@ type cursorJSON struct {
 	Blocked      *failureJSON  `json:"blocked"`
 	BlockedMore  int           `json:"blocked_more"`
 	Failed       []failureJSON `json:"failed"`
+	Walks        []cutWalkJSON `json:"walks"`
 	Warnings     []string      `json:"warnings"`
 	// Damage says why the cursor could not be read; empty when it could.
 	Damage string `json:"damage"`
@@ -280,13 +304,10 @@ func newCursorsJSON(views []shardView, now time.Time) cursorsJSON {
 			Reconciled: timeJSON(reconciledNs(st.Side)), Arrivals: timeJSON(st.Side.ArrivalsNs),
 			Groups: []groupJSON{}, Failed: []failureJSON{}, Warnings: append([]string{}, st.Warnings...),
 			Blocked: newFailureJSON(st.Side.Blocked), BlockedMore: st.Side.BlockedMore,
+			LagSeconds: lagSeconds(st.Cursor.TsNs, now), Walks: []cutWalkJSON{},
 		}
 		if st.Found {
 			row.RuleSetHash, row.PromotedHash = st.Cursor.RuleSetHash.String(), st.Cursor.PromotedHash.String()
-		}
-		if st.Cursor.TsNs != 0 {
-			lag := seconds(max(0, now.Sub(nanos(st.Cursor.TsNs))))
-			row.LagSeconds = &lag
 		}
 		if v.damage != nil {
 			row.Damage = v.damage.Error()
@@ -297,7 +318,19 @@ func newCursorsJSON(views []shardView, now time.Time) cursorsJSON {
 		for _, f := range st.Side.Failed {
 			row.Failed = append(row.Failed, *newFailureJSON(&f))
 		}
+		for _, w := range cutWalks([]engine.ShardState{*st}) {
+			row.Walks = append(row.Walks, newCutWalkJSON(w))
+		}
 		doc.Shards = append(doc.Shards, row)
 	}
 	return doc
+}
+
+// lagSeconds is how far a position is behind now; nil where there is none.
+func lagSeconds(tsNs int64, now time.Time) *float64 {
+	if tsNs == 0 {
+		return nil
+	}
+	lag := seconds(max(0, now.Sub(nanos(tsNs))))
+	return &lag
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -29,6 +30,9 @@ func (o *documentOptions) args(cmd *cobra.Command, args []string) error {
 }
 
 func (o *documentOptions) validate(cmd *cobra.Command) error {
+	if err := refuseEmpty(cmd, "file", "bucket"); err != nil {
+		return err
+	}
 	switch {
 	case o.file != "" && o.bucket != "":
 		return errors.New("--file and --bucket exclude each other")
@@ -63,7 +67,7 @@ func (o *documentOptions) read(ctx context.Context, a *app, at clusterOptions) (
 		text, err := a.readSource(o.file)
 		return document{name: displayName(o.file), file: displayName(o.file), text: text}, err
 	}
-	c, err := a.dial(ctx, at, false)
+	c, err := a.dialToRead(ctx, at, storeOptions{})
 	if err != nil {
 		return document{}, err
 	}
@@ -83,11 +87,32 @@ func existingBucket(ctx context.Context, c *Cluster, name string) (engine.Bucket
 	b, err := c.Filer.Bucket(ctx, name)
 	switch {
 	case errors.Is(err, engine.ErrNotFound):
-		return b, fmt.Errorf("bucket %q does not exist", name)
+		all, listErr := c.Filer.Buckets(ctx)
+		if listErr != nil {
+			return b, fmt.Errorf("bucket %q does not exist", name)
+		}
+		return b, noSuchBucket(name, all)
 	case err != nil:
 		return b, fmt.Errorf("bucket %q: %w", name, err)
 	}
 	return b, nil
+}
+
+// noSuchBucket names the bucket that was most likely meant, or the few that there
+// are.
+func noSuchBucket(name string, all []engine.Bucket) error {
+	var names, quoted []string
+	for _, b := range all {
+		names, quoted = append(names, b.Name), append(quoted, fmt.Sprintf("%q", b.Name))
+	}
+	err := fmt.Errorf("bucket %q does not exist", name)
+	switch near := nearest(name, names); {
+	case near != "":
+		return hint(err, "the nearest name is %q", near)
+	case len(names) > 0 && len(names) <= 10:
+		return hint(err, "there is %s", strings.Join(quoted, ", "))
+	}
+	return err
 }
 
 // versionings maps the words for a bucket's versioning state to it.

@@ -109,7 +109,7 @@ age in seconds, size, end of the lock, upload.`,
   weedlc dry-run --output jsonl | jq -r 'select(.size > 1e9) | .key'`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := o.validate(); err != nil {
+			if err := errors.Join(refuseEmpty(cmd, "from", "rules"), o.validate()); err != nil {
 				return err
 			}
 			return o.run(cmd.Context(), a)
@@ -207,7 +207,7 @@ func (o *dryRunOptions) run(ctx context.Context, a *app) error {
 	}
 	defer d.sink.close()
 	opts := pass.Options{
-		Now: d.now, Shards: shards, Clock: a.host.Now, Log: a.log, Progress: newDryRunProgress(a),
+		Now: d.now, Shards: shards, ListConcurrency: int(o.listConcurrency), Clock: a.host.Now, Log: a.log, Progress: newDryRunProgress(a),
 	}
 	o.plan.apply(&opts)
 	o.rules.apply(&opts)
@@ -224,7 +224,9 @@ func (o *dryRunOptions) run(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
-		preview.Rules = map[string][]*engine.Rule{b.Name: candidate.rulesFor(a, b)}
+		rules := candidate.rulesFor(a, b)
+		preview.Rules = map[string][]*engine.Rule{b.Name: rules}
+		d.markers.set(b, rules)
 	}
 	return d.finish(ctx, pass.Preview(ctx, preview, d.filer))
 }

@@ -1,10 +1,7 @@
 package commands
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -13,7 +10,6 @@ import (
 
 	"weedlc/engine"
 	"weedlc/internal/memcluster"
-	"weedlc/pass"
 )
 
 // mixed fills the cluster with one of everything, thirty days before noon and
@@ -128,6 +124,9 @@ func TestDryRunGolden(t *testing.T) {
 		{"compare.md", 0, "--bucket logs --rules new.xml --compare --output markdown"},
 		{"compare.html", 0, "--bucket logs --rules new.xml --compare --output html"},
 		{"pass.txt", 200, "--pass"},
+		{"pass-80.txt", 80, "--pass --limit 2"},
+		{"pass.html", 0, "--pass --output html"},
+		{"pass.md", 0, "--pass --output markdown"},
 		{"pass.json", 0, "--pass --output json --shards 3,4"},
 	} {
 		t.Run(tc.file, func(t *testing.T) {
@@ -230,92 +229,6 @@ func TestDryRunFields(t *testing.T) {
 	}
 }
 
-// untouchable is a gateway that must not be called.
-type untouchable struct{ t *testing.T }
-
-func (g untouchable) Delete(_ context.Context, req pass.DeleteRequest) (pass.DeleteResponse, error) {
-	g.t.Errorf("a dry run sent %+v", req)
-	return pass.DeleteResponse{}, errors.New("not in a dry run")
-}
-
-// state is everything that is stored on the cluster, cursors too.
-func (h *testHost) state() string {
-	var b strings.Builder
-	for _, bucket := range h.cluster.Stored() {
-		fmt.Fprintf(&b, "%+v\n", bucket)
-		tree := h.cluster.Tree(bucket.Name)
-		for _, p := range slices.Sorted(maps.Keys(tree)) {
-			fmt.Fprintf(&b, "%s %+v\n", p, tree[p])
-		}
-	}
-	for shard := range engine.ShardCount {
-		for _, name := range []string{"shard-%02d.json", "shard-%02d.weedlc.json"} {
-			name = fmt.Sprintf(name, shard)
-			fmt.Fprintf(&b, "%s %s\n", name, h.read(name))
-		}
-	}
-	fmt.Fprintf(&b, "%d events, %d deletes", len(h.cluster.Events()), len(h.cluster.Deletes()))
-	return b.String()
-}
-
-// TestScenario50_DryRunTellsTheTruth compares what is listed with what run then
-// deletes, and the state before and after.
-func TestScenario50_DryRunTellsTheTruth(t *testing.T) {
-	for _, args := range [][]string{nil, {"--pass"}} {
-		t.Run(strings.Join(args, ""), func(t *testing.T) {
-			h := newDryRunHost(t)
-			before := h.state()
-			dial := h.Host.Dial
-			h.Dial = func(ctx context.Context, o DialOptions) (*Cluster, error) {
-				if o.NeedGateway {
-					t.Error("a dry run asked for a gateway")
-				}
-				c, err := dial(ctx, o)
-				c.Gateway = untouchable{t}
-				c.LockShards = func(context.Context, []int, time.Duration) (Lock, error) {
-					t.Error("a dry run took a lock")
-					return nil, errors.New("not in a dry run")
-				}
-				return c, err
-			}
-			for _, form := range []string{"table", "tsv", "json", "markdown", "html"} {
-				h.must(exitDone, append([]string{"dry-run", "--output", form}, args...)...)
-			}
-			h.must(exitDone, append([]string{"dry-run", "--output", "jsonl", "--locked"}, args...)...)
-			if after := h.state(); after != before {
-				t.Fatalf("something changed:\n%s\nwas\n%s", after, before)
-			}
-			h.Dial = dial
-			var foreseen, sent []string
-			locked := 0
-			for line := range strings.Lines(h.out.String()) {
-				l := object(t, []byte(line))
-				if l["locked_until"] != nil {
-					locked++
-					continue
-				}
-				path := l["key"]
-				if id, ok := l["upload_id"]; ok {
-					path = ".uploads/" + id.(string)
-				}
-				foreseen = append(foreseen, fmt.Sprintln(l["bucket"], path, l["version_id"], l["action"], l["rule_hash"]))
-			}
-			h.must(exitDone, "run")
-			for _, d := range h.cluster.Deletes() {
-				r := d.Request
-				sent = append(sent, fmt.Sprintln(r.Bucket, r.Path, r.VersionID, r.Kind, r.RuleHash))
-			}
-			slices.Sort(foreseen)
-			slices.Sort(sent)
-			if !slices.Equal(foreseen, sent) || len(sent) != 9 || locked != 1 {
-				t.Errorf("%d locked, foreseen and sent:\n%s\n%s", locked, foreseen, sent)
-			}
-			h.must(exitDone, append([]string{"dry-run", "--output", "jsonl"}, args...)...)
-			equal(t, "what is left to do", h.out.String(), "")
-		})
-	}
-}
-
 // TestScenario41_DeletedIsNotDiskFreed keeps apart what is hidden, what is
 // removed, and what of that is left to a volume's TTL.
 func TestScenario41_DeletedIsNotDiskFreed(t *testing.T) {
@@ -386,28 +299,4 @@ func tsvColumn(text string, i int) string {
 		values = append(values, strings.Split(strings.TrimSuffix(line, "\n"), "\t")[i])
 	}
 	return strings.Join(values, " ")
-}
-
-// TestScenario51_AtAChosenTime moves the clock of a dry run, and of a dry run
-// only.
-func TestScenario51_AtAChosenTime(t *testing.T) {
-	h := newTestHost(t)
-	h.put("b", engine.Unversioned, false, "<Rule><ID>r</ID><Status>Enabled</Status><Filter><And><Prefix>logs/</Prefix><Tag><Key>t</Key><Value>1</Value></Tag></And></Filter><Expiration><Days>7</Days></Expiration></Rule>")
-	h.cluster.AdvanceTo(noon)
-	for key, o := range map[string]memcluster.Object{
-		"logs/a": {Tags: map[string]string{"t": "1"}, Mtime: noon.AddDate(0, 0, -3)},
-		"logs/b": {Mtime: noon.AddDate(0, 0, -30)},
-	} {
-		_, err := h.cluster.PutObject("b", key, o)
-		check(t, err)
-	}
-	for at, want := range map[string]string{
-		"+0s": "", "+10d": "logs/a", "+96h": "logs/a", "+95h59m59s": "", "-2h": "",
-		"2026-12-04T12:00:00Z": "logs/a", "2026-12-04T11:59:59.999999999Z": "", "2026-12-04T12:00:00.000000001Z": "logs/a",
-	} {
-		h.must(exitDone, "dry-run", "--at", at)
-		equal(t, at, tsvColumn(h.out.String(), 1), want)
-	}
-	h.must(exitFailed, "run", "--at", "+10d")
-	equal(t, "stderr of run", h.err.String(), "weedlc: unknown flag \"--at\"\nhint: weedlc dry-run --at TIME\n")
 }

@@ -24,8 +24,11 @@ func TestDryRunRefuses(t *testing.T) {
 		{"rules that are not there", "--rules no.xml --bucket logs", []string{"no.xml"}},
 		{"rules with defects", "--rules bad.xml --bucket logs", []string{"bad.xml:", `Days "0"`, "Rule[2]"}},
 		{"rules that are no document", "--rules broken.json --bucket logs", []string{"broken.json:", "malformed JSON"}},
-		{"a bucket that does not exist", "--bucket nope", []string{`bucket "nope" does not exist`}},
-		{"one of two that does not exist", "--bucket logs,nope", []string{`bucket "nope" does not exist`}},
+		{"a bucket that does not exist", "--bucket nowhere", []string{"bucket \"nowhere\" does not exist\nhint: there is \"docs\", \"logs\"\n"}},
+		{"one of two that does not exist", "--bucket logs,nowhere", []string{`bucket "nowhere" does not exist`}},
+		{"two that do not exist", "--bucket Logs,doc", []string{
+			"bucket \"Logs\" does not exist\nhint: the nearest name is \"logs\"\nweedlc: bucket \"doc\" does not exist\nhint: the nearest name is \"docs\"\n",
+		}},
 		{"rules for a bucket that does not exist", "--rules new.xml --bucket nope", []string{`bucket "nope" does not exist`}},
 		{"a time without a sign", "--at 7d", []string{`--at "7d": needs a sign`}},
 		{"a time beyond reach", "--at +106000d", []string{`--at "+106000d": is out of range`}},
@@ -52,6 +55,33 @@ func TestDryRunRefuses(t *testing.T) {
 			contains(t, h.err.String(), tc.want...)
 			equal(t, "stdout", h.out.String(), "")
 		})
+	}
+}
+
+// TestEmptyValuesAreRefused: a variable that a shell has no value for does not
+// turn a backup into the cluster, or new rules into those installed.
+func TestEmptyValuesAreRefused(t *testing.T) {
+	for _, args := range [][]string{
+		{"dry-run", "--from", ""},
+		{"dry-run", "--bucket", "logs", "--rules", ""},
+		{"dry-run", "--bucket", ""},
+		{"explain-rule", "--bucket", "logs", "--from", ""},
+		{"explain-rule", "--bucket", "logs", "--rules", ""},
+		{"explain-rule", "--bucket", "logs", "--key", ""},
+		{"explain-rule", "--bucket", "logs", "--key", "k", "--version", ""},
+		{"explain-rule", "--rules", "new.xml", "--bucket", ""},
+		{"rules", "lint", "--file", ""},
+		{"rules", "lint", "--bucket", ""},
+		{"rules", "show", "--bucket", ""},
+	} {
+		h := newDryRunHost(t)
+		h.file("new.xml", candidateXML)
+		h.must(exitFailed, args...)
+		contains(t, h.err.String(), "weedlc: "+args[len(args)-2]+` "": `)
+		equal(t, "stdout", h.out.String(), "")
+		if len(h.dialed) != 0 {
+			t.Errorf("%q dialed", args)
+		}
 	}
 }
 

@@ -32,10 +32,18 @@ type htmlSection struct {
 	Title  string
 	Header []htmlColumn
 	Rows   [][]htmlCell
+	// Cards has a row one value below the other where the screen is narrow.
+	Cards bool
+}
+
+type htmlForecast struct {
+	Title  string
+	Header []htmlColumn
+	Bars   []htmlBar
 }
 
 type htmlBar struct {
-	Name, Goes, Removed string
+	Cells []htmlCell
 	// Percent is the length of the bar; 0 for none.
 	Percent float64
 }
@@ -47,7 +55,7 @@ type htmlReport struct {
 	Lines, Problems []string
 	Facts, Figures  []htmlFact
 	Sections        []htmlSection
-	Forecast        []htmlBar
+	Forecast        *htmlForecast
 	// Objects are the columns of what is listed; none when nothing is.
 	Objects []htmlColumn
 }
@@ -73,12 +81,18 @@ func cellClass(name string) string {
 	switch name {
 	case "KEY":
 		return "key"
-	case "VERSION", "RULE", "BUCKET", "WHY":
+	case "VERSION":
+		return "version"
+	case "RULE":
+		return "rule"
+	case "INSTALLED", "CANDIDATE":
+		return "prospect"
+	case "BUCKET", "WHY":
 		return "id"
 	case "DUE", "WHEN", "AFTER", "THROUGH":
 		return "time"
 	}
-	numbers := []string{"AGE", "SIZE", "DUE NOW"}
+	numbers := []string{"AGE", "SIZE", "DUE NOW", "DELETES"}
 	for _, c := range ruleColumns() {
 		numbers = append(numbers, c.name)
 	}
@@ -92,6 +106,9 @@ func htmlRow(columns []htmlColumn, row []cell) []htmlCell {
 	cells := make([]htmlCell, len(row))
 	for i, c := range row {
 		cells[i] = htmlCell{columns[i].Name, columns[i].Class, escape(c.text)}
+		if c.text == "-" {
+			cells[i].Class += " none"
+		}
 	}
 	return cells
 }
@@ -135,35 +152,31 @@ func (s *htmlSink) report(r *dryRunResult) *htmlReport {
 		rep.Figures = append(rep.Figures, htmlFact{f.name, f.value})
 	}
 	for _, sec := range r.sections() {
-		out := htmlSection{Title: escape(sec.title), Header: htmlColumns(sec.header)}
+		out := htmlSection{Title: escape(sec.title), Header: htmlColumns(sec.header), Cards: sec.lead > 0}
 		for _, row := range sec.cells {
 			out.Rows = append(out.Rows, htmlRow(out.Header, row))
 		}
 		rep.Sections = append(rep.Sections, out)
 	}
 	if r.forecast != nil {
-		rep.Forecast = htmlBars(periods(r.forecast))
+		rep.Forecast = newHTMLForecast(r)
 	}
 	return rep
 }
 
-func htmlBars(all []period) []htmlBar {
-	most := int64(0)
-	for _, p := range all {
-		most = max(most, p.goes())
-	}
-	var bars []htmlBar
-	for _, p := range all {
-		b := htmlBar{Name: p.name, Goes: unlessZero(p.goes(), group), Removed: unlessZero(p.RemovedBytes, bytesText)}
-		if most > 0 {
-			b.Percent = float64(p.goes()*1000/most) / 10
-			if p.goes() > 0 {
-				b.Percent = max(b.Percent, 0.1)
-			}
+func newHTMLForecast(r *dryRunResult) *htmlForecast {
+	all := periods(r.forecast)
+	table := forecastTable(all)
+	f := &htmlForecast{Title: r.forecastTitle(), Header: htmlColumns(append(table.header, ""))}
+	most := mostOf(all)
+	for i, p := range all {
+		b := htmlBar{Cells: htmlRow(f.Header, table.cells[i])}
+		if p.goes() > 0 {
+			b.Percent = max(float64(p.goes()*1000/most)/10, 0.1)
 		}
-		bars = append(bars, b)
+		f.Bars = append(f.Bars, b)
 	}
-	return bars
+	return f
 }
 
 func escapeAll(texts []string) []string {

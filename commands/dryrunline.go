@@ -3,6 +3,7 @@ package commands
 import (
 	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
 	"weedlc/engine"
@@ -107,7 +108,8 @@ func (f objectFacts) version(id string) cell {
 	c := cell{text: kind + cmp.Or(id, "-"), short: kind + cmp.Or(abbreviated(id), "-")}
 	switch {
 	case f.Hold != "":
-		c.text, c.short = c.text+" (locked)", c.short+" (locked)"
+		lock := " (" + strings.ReplaceAll(f.Hold, "_", " ") + ")"
+		c.text, c.short = c.text+lock, c.short+lock
 	case f.LockedUntil != nil:
 		c.text, c.short = c.text+" (locked until "+f.LockedUntil.Format(time.DateOnly)+")", c.short+" (locked)"
 	}

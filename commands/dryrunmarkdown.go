@@ -42,9 +42,10 @@ func (s *markdownSink) finish(r *dryRunResult) error {
 		}
 	}
 	if r.forecast != nil {
-		fmt.Fprintf(&b, "\n## Forecast\n\n%s", markdownHead([]string{"WHEN", "GOES", "REMOVED", "HIDDEN"}))
-		for _, p := range periods(r.forecast) {
-			b.WriteString(markdownRow([]cell{word(p.name), word(unlessZero(p.goes(), group)), word(unlessZero(p.RemovedBytes, bytesText)), word(unlessZero(p.HiddenBytes, bytesText))}))
+		table := forecastTable(periods(r.forecast))
+		fmt.Fprintf(&b, "\n## %s\n\n%s", r.forecastTitle(), markdownHead(table.header))
+		for _, row := range table.cells {
+			b.WriteString(markdownRow(row))
 		}
 	}
 	if r.listed > 0 {

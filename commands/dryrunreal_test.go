@@ -91,7 +91,7 @@ func (tr *realTree) object(bucket string) {
 	if tr.r.IntN(3) == 0 {
 		o.Tags = map[string]string{"t": fmt.Sprint(tr.r.IntN(2))}
 	}
-	if bucket == "locked" && tr.r.IntN(2) == 0 {
+	if bucket == "locked" && tr.r.IntN(2) == 0 && !strings.HasSuffix(key, "/") { // the gateway overwrites no locked folder
 		o.Governance = time.Now().Add(time.Duration(1+tr.r.IntN(99)) * time.Hour)
 	}
 	tr.Put(bucket, key, o)
@@ -156,7 +156,7 @@ func TestDryRunOnARealTree(t *testing.T) {
 			tr := &realTree{Client: shared.Client(t), t: t, r: rand.New(rand.NewPCG(seed, 3)), keys: oddKeys()}
 			tr.grow()
 			proxy := weedtest.NewProxy(t, tr.Cluster().Addr(weedtest.Gateway).GRPC())
-			before := tr.state()
+			before, stock := tr.state(), tr.stock()
 			foreseen := tr.foreseen()
 			nextPass := tr.foreseen("--pass")
 			now := time.Now().UTC().Format(time.RFC3339Nano)
@@ -168,7 +168,15 @@ func TestDryRunOnARealTree(t *testing.T) {
 			tr.SaveBackup(file, "/")
 			equal(t, "what is due by a backup", tr.weedlc(exitDone, "dry-run", "--output", "jsonl", "--locked", "--at", now, "--from", file), live)
 			tr.weedlc(exitDone, "run", "--no-lock", "--s3", proxy.Addr())
-			got := sent(proxy)
+			// The delete markers that run itself puts in the suspended bucket are
+			// foreseen by number only, and may wait for the next pass.
+			its := func(d string) bool {
+				name, is := strings.CutPrefix(d, "suspended ")
+				name, is2 := strings.CutSuffix(name, " expired_delete_marker")
+				i := strings.LastIndexByte(name, ' ')
+				return is && is2 && !stock["suspended "+name[:i]+" version "+name[i+1:]] && !slices.Contains(foreseen, d)
+			}
+			got := slices.DeleteFunc(sent(proxy), its)
 			sameLines(t, "what --pass lists and run sends", nextPass, got)
 			// Where rules overlap, replay may send a delete for one that a walk
 			// serves too and that is due later: the object is the same.
@@ -176,8 +184,18 @@ func TestDryRunOnARealTree(t *testing.T) {
 			if len(got) < 10 {
 				t.Errorf("%d deletes tell nothing", len(got))
 			}
-			if left := tr.foreseen(); len(left) > 0 {
-				t.Errorf("after run there is left\n%s", strings.Join(left, "\n"))
+			before = tr.state()
+			left := tr.foreseen()
+			nextPass = tr.foreseen("--pass")
+			if after := tr.state(); after != before {
+				t.Errorf("a dry run beside cursors changed something:\n%s\nwas\n%s", after, before)
+			}
+			if other := slices.DeleteFunc(slices.Concat(left, nextPass), its); len(other) > 0 {
+				t.Errorf("after run there is left\n%s", strings.Join(other, "\n"))
+			}
+			tr.weedlc(exitDone, "run", "--no-lock")
+			if left := slices.Concat(tr.foreseen(), tr.foreseen("--pass")); len(left) > 0 {
+				t.Errorf("after another run there is left\n%s", strings.Join(left, "\n"))
 			}
 		})
 	}

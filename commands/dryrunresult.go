@@ -22,6 +22,7 @@ type dryRunResult struct {
 	forecast      *explain.ForecastReport
 	report        *pass.Report
 	found, listed int64
+	newMarkers    int64
 }
 
 // goes is how many things go: objects, versions, markers and uploads.
@@ -45,7 +46,7 @@ func (r *dryRunResult) headline() string {
 				n += c.Objects
 			}
 		}
-		return fmt.Sprintf("%s, by %s: %s. Against the installed rules, due times change: %s.", at, displayName(r.o.candidate), would, group(n))
+		return fmt.Sprintf("%s, by %s: %s. %s.", at, displayName(r.o.candidate), would, differently(n))
 	case r.o.nextPass:
 		return at + ", in the next run: " + would + "."
 	case r.o.candidate != "":
@@ -54,9 +55,23 @@ func (r *dryRunResult) headline() string {
 	return at + ": " + would + "."
 }
 
+// differently says for how many objects a candidate makes a difference.
+func differently(n int64) string {
+	switch n {
+	case 0:
+		return "Every object goes as by the installed rules"
+	case 1:
+		return "1 object goes at another time than by the installed rules, or by one of the two only"
+	}
+	return group(n) + " objects go at another time than by the installed rules, or by one of the two only"
+}
+
 // lines say in sentences what it adds up to.
 func (r *dryRunResult) lines() []string {
 	lines := append([]string{r.headline()}, r.total.Lines()...)
+	if r.newMarkers > 0 {
+		lines = append(lines, newMarkersText(r.newMarkers))
+	}
 	if !r.o.summary && r.listed < r.found {
 		lines = append(lines, fmt.Sprintf("%s of %s are listed; --limit 0 lists all.", group(r.listed), group(r.found)))
 	}
@@ -74,22 +89,24 @@ func thousands(n int64, noun string) string {
 // column is one column of the table of rules.
 type column struct {
 	name string
-	of   func(explain.Counts) int64
-	text func(int64) string
+	// short is the name where a terminal is narrow.
+	short string
+	of    func(explain.Counts) int64
+	text  func(int64) string
 }
 
 // ruleColumns are the numbers of a rule. A person is not shown those that are 0
 // for every rule.
 func ruleColumns() []column {
 	return []column{
-		{"OBJECTS", func(c explain.Counts) int64 { return c.Objects }, group},
-		{"VERSIONS", func(c explain.Counts) int64 { return c.Versions }, group},
-		{"MARKERS", func(c explain.Counts) int64 { return c.Markers }, group},
-		{"UPLOADS", func(c explain.Counts) int64 { return c.Uploads }, group},
-		{"REMOVED", func(c explain.Counts) int64 { return c.RemovedBytes }, bytesText},
-		{"HIDDEN", func(c explain.Counts) int64 { return c.HiddenBytes }, bytesText},
-		{"TO TTL", func(c explain.Counts) int64 { return c.TTLBytes }, bytesText},
-		{"LOCKED", func(c explain.Counts) int64 { return c.Locked }, group},
+		{"OBJECTS", "OBJ", func(c explain.Counts) int64 { return c.Objects }, group},
+		{"VERSIONS", "VERS", func(c explain.Counts) int64 { return c.Versions }, group},
+		{"MARKERS", "MARK", func(c explain.Counts) int64 { return c.Markers }, group},
+		{"UPLOADS", "UPL", func(c explain.Counts) int64 { return c.Uploads }, group},
+		{"REMOVED", "REMOVED", func(c explain.Counts) int64 { return c.RemovedBytes }, bytesText},
+		{"HIDDEN", "HIDDEN", func(c explain.Counts) int64 { return c.HiddenBytes }, bytesText},
+		{"TO TTL", "TO TTL", func(c explain.Counts) int64 { return c.TTLBytes }, bytesText},
+		{"LOCKED", "LOCKED", func(c explain.Counts) int64 { return c.Locked }, group},
 	}
 }
 
@@ -97,9 +114,9 @@ func ruleColumns() []column {
 // lock.
 func (r *dryRunResult) ruleTable() rows {
 	columns := slices.DeleteFunc(ruleColumns(), func(c column) bool { return c.name != "OBJECTS" && c.of(r.total) == 0 })
-	table := rows{header: []string{"BUCKET", "RULE"}, lead: 2}
+	table := rows{header: []string{"BUCKET", "RULE"}, short: []string{"BUCKET", "RULE"}, lead: 2}
 	for _, c := range columns {
-		table.header = append(table.header, c.name)
+		table.header, table.short = append(table.header, c.name), append(table.short, c.short)
 	}
 	for _, rule := range r.rules {
 		cells := []cell{word(rule.Bucket), word(rule.RuleID)}
@@ -195,7 +212,7 @@ func (r *dryRunResult) walkTable() rows {
 
 // windowTable has a row for each part of the log that some shards read alike.
 func (r *dryRunResult) windowTable() rows {
-	table := rows{header: []string{"FOR", "AFTER", "THROUGH", "SHARDS"}}
+	table := rows{header: []string{"FOR", "AFTER", "THROUGH", "SHARDS"}, lead: 1}
 	shards := map[pass.Window][]int{}
 	var order []pass.Window
 	for _, s := range r.report.Shards {
@@ -299,7 +316,7 @@ func (r *dryRunResult) figures() []fact {
 	c := r.total
 	figures = append(figures, fact{"deletes would be sent", group(goes(c))})
 	add(c.RemovedBytes, "removed", bytesText(c.RemovedBytes))
-	add(c.HiddenObjects, "only hidden: "+bytesText(c.HiddenBytes)+" stay", group(c.HiddenObjects))
+	add(c.HiddenObjects, "hidden by delete markers, "+bytesText(c.HiddenBytes)+" stay", group(c.HiddenObjects))
 	add(c.TTLBytes, "of what is removed is left to a volume TTL", bytesText(c.TTLBytes))
 	add(c.Locked, "skipped for a lock", group(c.Locked))
 	return figures

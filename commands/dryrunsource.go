@@ -13,7 +13,7 @@ func (o *dryRunOptions) open(ctx context.Context, a *app) (*Cluster, error) {
 	if o.from != "" {
 		return openBackup(ctx, a, o.from)
 	}
-	return a.dial(ctx, o.cluster, false)
+	return a.dialToRead(ctx, o.cluster, o.cursors)
 }
 
 // openBackup reads a metadata backup in place of a cluster. It has neither

@@ -25,6 +25,9 @@ type dryRunState struct {
 	tally    *explain.Tally
 	forecast *explain.Forecast // nil unless asked for
 	changes  map[change]*changeCount
+	markers  markerRules
+	// newMarkers counts the delete markers that markers may be about.
+	newMarkers int64
 
 	sink          sink
 	found, listed int64
@@ -46,7 +49,7 @@ type changeCount struct {
 func newDryRunState(ctx context.Context, a *app, o *dryRunOptions, c *Cluster, stop context.CancelFunc) (*dryRunState, error) {
 	d := &dryRunState{
 		a: a, o: o, filer: capped(c.Filer, int(o.listConcurrency)), buckets: map[string]engine.Bucket{},
-		tally: explain.NewTally(), changes: map[change]*changeCount{}, stop: stop,
+		tally: explain.NewTally(), changes: map[change]*changeCount{}, markers: markerRules{}, stop: stop,
 	}
 	now, err := passClock(ctx, a, d.filer)
 	if err != nil {
@@ -60,8 +63,21 @@ func newDryRunState(ctx context.Context, a *app, o *dryRunOptions, c *Cluster, s
 		return nil, fmt.Errorf("list buckets: %w", err)
 	}
 	for _, b := range buckets {
+		if b.Versioning == engine.Suspended && len(b.Rules) > 0 {
+			rules, _ := engine.ParseBucket(b, o.rules.allowUnfiltered)
+			d.markers.set(b, rules)
+		}
 		b.Rules = nil
 		d.buckets[b.Name] = b
+	}
+	var missing []error
+	for _, name := range o.bucketSet() {
+		if _, there := d.buckets[name]; !there {
+			missing = append(missing, noSuchBucket(name, buckets))
+		}
+	}
+	if len(missing) > 0 {
+		return nil, errors.Join(missing...)
 	}
 	if o.forecast > 0 {
 		d.forecast = explain.NewForecast(d.now, int((o.forecast+engine.Day()-1)/engine.Day()))
@@ -105,6 +121,9 @@ func (d *dryRunState) tell(j pass.Judgement) {
 	switch j.Outcome {
 	case pass.Done:
 		d.tally.Add(b, a, j.Object, explain.EffectOf(a.Kind, b.Versioning))
+		if d.markers.maySend(a, j.Object) {
+			d.newMarkers++
+		}
 	case pass.SkippedObjectLock:
 		d.tally.Add(b, a, j.Object, explain.SkipLock)
 	}
@@ -223,7 +242,7 @@ func incomplete(rep *pass.Report) bool {
 
 func (d *dryRunState) result(rep *pass.Report) *dryRunResult {
 	r := &dryRunResult{
-		now: d.now, o: d.o, rules: d.tally.Rows(), total: d.tally.Total(), report: rep, found: d.found, listed: d.listed,
+		now: d.now, o: d.o, rules: d.tally.Rows(), total: d.tally.Total(), report: rep, found: d.found, listed: d.listed, newMarkers: d.newMarkers,
 	}
 	if d.o.nextPass {
 		r.now = rep.Now.UTC()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 
 	"weedlc/internal/cluster"
@@ -23,30 +24,66 @@ func hint(err error, format string, args ...any) error {
 	return hinted{err, fmt.Sprintf(format, args...)}
 }
 
+// complaint is one error and what to do about it.
+type complaint struct {
+	text  string
+	hints []string
+}
+
 // tell prints an error and its hints. An ending has been told already.
 func tell(w io.Writer, err error) {
-	if err == nil {
+	for _, c := range complaints(err) {
+		fmt.Fprintf(w, "weedlc: %s\n", escape(redact(c.text)))
+		for _, text := range c.hints {
+			fmt.Fprintf(w, "hint: %s\n", escape(redact(text)))
+		}
+	}
+}
+
+// tell tells an error in the form of the log.
+func (a *app) tell(err error) {
+	if a.global.log.format != logJSON {
+		tell(a.stderr, err)
 		return
 	}
+	log := newLogger(a.stderr, false, logJSON, slog.LevelError)
+	for _, c := range complaints(err) {
+		var attrs []any
+		if len(c.hints) > 0 {
+			attrs = []any{"hint", strings.Join(c.hints, "; ")}
+		}
+		log.Error(c.text, attrs...)
+	}
+}
+
+// complaints takes an error apart into those that were joined. An ending has
+// been told already.
+func complaints(err error) []complaint {
+	if err == nil {
+		return nil
+	}
 	if _, ok := errors.AsType[ending](err); ok {
-		return
+		return nil
 	}
 	if joined, ok := errors.AsType[interface {
 		error
 		Unwrap() []error
 	}](err); ok && joined.Error() == err.Error() {
+		var parts []complaint
 		for _, e := range joined.Unwrap() {
-			tell(w, e)
+			parts = append(parts, complaints(e)...)
 		}
-		tellHints(w, err)
-		return
+		if n := len(parts); n > 0 {
+			parts[n-1].hints = append(parts[n-1].hints, hints(err)...)
+		}
+		return parts
 	}
-	fmt.Fprintf(w, "weedlc: %s\n", escape(err.Error()))
-	tellHints(w, err)
+	return []complaint{{err.Error(), hints(err)}}
 }
 
-// tellHints prints the hints of the chain down to where it branches.
-func tellHints(w io.Writer, err error) {
+// hints are those of the chain down to where it branches.
+func hints(err error) []string {
+	var found []string
 	for ; err != nil; err = errors.Unwrap(err) {
 		text := ""
 		switch e := err.(type) { //nolint:errorlint // each link is looked at by itself
@@ -56,9 +93,10 @@ func tellHints(w io.Writer, err error) {
 			text = e.Hint
 		}
 		if text != "" {
-			fmt.Fprintf(w, "hint: %s\n", escape(text))
+			found = append(found, text)
 		}
 	}
+	return found
 }
 
 // nearest is the word of a list that a misspelt or shortened one most likely

@@ -32,7 +32,7 @@ func exitCodes() []exitCode {
 	return []exitCode{
 		{exitDone, 6, "done"},
 		{exitFailed, 1, "failed; usage errors included"},
-		{exitUndone, 4, "finished, with something left undone: a shard blocked, a delete failed, a bucket's rules unreadable or refused"},
+		{exitUndone, 4, "finished, with something left undone: a delete failed, rules refused, paused or out of hours, a guard held"},
 		{exitCutShort, 5, "cut short by --runtime or --events; progress is saved"},
 		{exitCorrupt, 2, "a cursor is corrupt; the other shards ran"},
 		{exitHeld, 3, "another pass holds a shard"},

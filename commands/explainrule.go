@@ -79,6 +79,9 @@ is installed is refused, it is named, and the exit code is 3.`,
   weedlc explain-rule --bucket logs --key app/2026-11-30.gz --at +30d --output json`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := refuseEmpty(cmd, "from", "bucket", "rules", "key", "version"); err != nil {
+				return err
+			}
 			if err := o.validate(); err != nil {
 				return err
 			}
@@ -188,7 +191,7 @@ func (o *explainOptions) open(ctx context.Context, a *app) (*Cluster, error) {
 	if o.from != "" {
 		return openBackup(ctx, a, o.from)
 	}
-	return a.dial(ctx, o.cluster, false)
+	return a.dialToRead(ctx, o.cluster, o.cursors)
 }
 
 // now is the clock of the explanation: that of a pass, unless another was asked

@@ -27,6 +27,9 @@ const gap = "  "
 // shortened has the short forms for text.
 func (r rows) shortened() rows {
 	short := rows{header: r.header, lead: r.lead}
+	if r.short != nil {
+		short.header = r.short
+	}
 	for _, row := range r.cells {
 		cells := make([]cell, len(row))
 		for i, c := range row {

@@ -2,6 +2,7 @@ package commands
 
 import (
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,7 +37,7 @@ func periods(f *explain.ForecastReport) []period {
 		}
 		all[len(all)-1].Counts.Add(d.Counts)
 	}
-	for _, p := range []period{{"later", f.Later}, {"locked for ever", f.Never}} {
+	for _, p := range []period{{"later", f.Later}, {"locked, no end known", f.Never}} {
 		if p.goes() > 0 {
 			all = append(all, p)
 		}
@@ -50,18 +51,12 @@ const barWidth = 30
 // writeChart writes the forecast as bars of the number of things that go.
 func (r *dryRunResult) writeChart(w io.Writer, width int) error {
 	all := periods(r.forecast)
-	most := int64(0)
-	for _, p := range all {
-		most = max(most, p.goes())
+	table, most := forecastTable(all), mostOf(all)
+	table.header = append(table.header, "")
+	for i, p := range all {
+		table.cells[i] = append(table.cells[i], word(bar(p.goes(), most, barWidth)))
 	}
-	table := rows{header: []string{"WHEN", "GOES", "REMOVED", ""}}
-	for _, p := range all {
-		table.cells = append(table.cells, []cell{
-			word(p.name), word(unlessZero(p.goes(), group)), word(unlessZero(p.RemovedBytes, bytesText)), word(bar(p.goes(), most, barWidth)),
-		})
-	}
-	title := "Forecast, through " + r.horizon().Format(time.DateOnly) + ":"
-	if err := writeLine(w, title); err != nil {
+	if err := writeLine(w, r.forecastTitle()+":"); err != nil {
 		return err
 	}
 	if err := table.fit(w, width); err != nil {
@@ -70,9 +65,35 @@ func (r *dryRunResult) writeChart(w io.Writer, width int) error {
 	return writeLine(w, "")
 }
 
-// horizon is the last day of the forecast.
-func (r *dryRunResult) horizon() time.Time {
-	return r.now.AddDate(0, 0, len(r.forecast.Days)-1)
+// forecastTable has a row for each period.
+func forecastTable(all []period) rows {
+	table := rows{header: []string{"WHEN", "DELETES", "REMOVED"}}
+	hidden := slices.ContainsFunc(all, func(p period) bool { return p.HiddenBytes > 0 })
+	if hidden {
+		table.header = append(table.header, "HIDDEN")
+	}
+	for _, p := range all {
+		row := []cell{word(p.name), word(unlessZero(p.goes(), group)), word(unlessZero(p.RemovedBytes, bytesText))}
+		if hidden {
+			row = append(row, word(unlessZero(p.HiddenBytes, bytesText)))
+		}
+		table.cells = append(table.cells, row)
+	}
+	return table
+}
+
+// mostOf is the number of things that go in the fullest period.
+func mostOf(all []period) int64 {
+	most := int64(0)
+	for _, p := range all {
+		most = max(most, p.goes())
+	}
+	return most
+}
+
+// forecastTitle names the last day of the forecast.
+func (r *dryRunResult) forecastTitle() string {
+	return "Forecast, through " + r.now.AddDate(0, 0, len(r.forecast.Days)-1).Format(time.DateOnly)
 }
 
 // bar is as long as n is of most. What is not nothing is seen.

@@ -55,7 +55,7 @@ func TestPeriodsBehindTheForecast(t *testing.T) {
 	f := explain.NewForecast(noon, 1).Report()
 	f.Later, f.Never = explain.Counts{Versions: 2}, explain.Counts{Objects: 3}
 	got := periods(&f)
-	if n := len(got); n != 4 || got[2].name != "later" || got[2].goes() != 2 || got[3].name != "locked for ever" || got[3].goes() != 3 {
+	if n := len(got); n != 4 || got[2].name != "later" || got[2].goes() != 2 || got[3].name != "locked, no end known" || got[3].goes() != 3 {
 		t.Errorf("periods are %+v", got)
 	}
 }

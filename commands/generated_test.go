@@ -118,11 +118,14 @@ func TestJSONIsDocumented(t *testing.T) {
 	guide, err := os.ReadFile("../docs/json-output.md")
 	check(t, err)
 	for _, v := range []any{passJSON{}, totalsJSON{}, shardJSON{}, failureJSON{}, problemJSON{}, cursorsJSON{}, cursorJSON{}, groupJSON{}, versionInfo{},
+		statusJSON{}, statusBucketsJSON{}, statusShardJSON{}, cutWalkJSON{}, pauseJSON{}, statusQueueJSON{}, doctorJSON{}, checkJSON{},
 		dryRunJSON{}, planJSON{}, walkJSON{}, planShardJSON{}, windowJSON{}, changeCount{}, objectID{}, objectFacts{}, objectLine{}, changeLine{}, prospectJSON{},
 		explain.Counts{}, explain.TallyRow{}, explain.ForecastReport{}, explain.ForecastDay{},
 		explainJSON{}, explainKeyJSON{}, explain.KeyExplanation{}, explain.VersionExplanation{}, explain.RuleVerdict{}, explain.Check{},
 		explain.ServerTTL{}, explain.Handling{}, explain.RuleExplanation{}, explain.ActionExplanation{}, explain.Overlap{}, explain.OverlapSide{},
-		ruleListJSON{}, bucketRulesJSON{}, lintJSON{}, findingJSON{}, testsJSON{}, testFileJSON{}, testResultJSON{}, testDiffJSON{}} {
+		ruleListJSON{}, bucketRulesJSON{}, lintJSON{}, findingJSON{}, testsJSON{}, testFileJSON{}, testResultJSON{}, testDiffJSON{},
+		admissionJSON{}, admittedJSON{}, sweepRunJSON{}, sweepLeftJSON{}, lettersJSON{}, letterShowJSON{}, letterJSON{}, historyJSON{}, eventJSON{},
+		sweepStatusJSON{}, bucketShareJSON{}, drainJSON{}, workerJSON{}, sweepJSON{}, sweepFindingJSON{}} {
 		typ := reflect.TypeOf(v)
 		for i := range typ.NumField() {
 			name, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ",")

@@ -22,16 +22,22 @@ type Host struct {
 	OutWidth func() int
 	// Env is the environment as "NAME=value".
 	Env []string
+	// Root tells whether this is the superuser.
+	Root bool
 	// Now is the wall clock.
 	Now func() time.Time
 	// Sleep waits; it returns early with the context's error.
 	Sleep func(ctx context.Context, d time.Duration) error
 	// Edit lets a person edit a file with an editor's command line.
 	Edit func(ctx context.Context, editor, file string) error
+	// Who is the person who runs this, and where, as "user@host".
+	Who func() string
 	// Version is the release's version; empty for a build from source.
 	Version string
 	// Dial connects to a cluster.
 	Dial Dialer
+	// Survey asks each server of a cluster by itself.
+	Survey Surveyor
 }
 
 // OSHost is the process's own streams, environment and clock, and the real
@@ -50,10 +56,14 @@ func OSHost() Host {
 			return width
 		},
 		Env:   os.Environ(),
+		Root:  os.Geteuid() == 0,
 		Now:   time.Now,
 		Sleep: sleep,
 		Edit:  edit,
+		Who:   who,
 		Dial:  dial,
+
+		Survey: survey,
 	}
 }
 

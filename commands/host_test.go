@@ -31,6 +31,8 @@ type testHost struct {
 	heldBy *cluster.HeldError
 	locked []int
 	dialed []DialOptions
+	// surveyed is what there is to know of the servers.
+	surveyed cluster.Survey
 	// lost is the answer to whether a lock still holds.
 	lost error
 }
@@ -45,8 +47,11 @@ func newTestHost(t *testing.T) *testHost {
 			h.cluster.Advance(d)
 			return ctx.Err()
 		},
+		Who:  func() string { return "ann@ops1" },
 		Edit: func(context.Context, string, string) error { return errors.New("no editor in this test") },
 		Dial: h.dial,
+
+		Survey: func(context.Context, DialOptions, time.Duration) cluster.Survey { return h.surveyed },
 	}
 	t.Chdir(t.TempDir())
 	return h

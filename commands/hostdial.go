@@ -10,12 +10,23 @@ import (
 	"weedlc/internal/cluster"
 )
 
-// dial connects to a real cluster.
-func dial(ctx context.Context, o DialOptions) (*Cluster, error) {
-	c, err := cluster.Dial(ctx, cluster.Options{
+// survey asks the servers of a real cluster, each for at most limit.
+func survey(ctx context.Context, o DialOptions, limit time.Duration) cluster.Survey {
+	options := o.cluster()
+	options.DialTimeout = limit
+	return cluster.Probe(ctx, options)
+}
+
+func (o DialOptions) cluster() cluster.Options {
+	return cluster.Options{
 		Masters: o.Masters, Filers: o.Filers, Gateways: o.Gateways, FilerGroup: o.FilerGroup,
 		NeedGateway: o.NeedGateway, AllowPlaintext: o.AllowPlaintext, SecurityDirs: o.SecurityDirs, Log: o.Log,
-	})
+	}
+}
+
+// dial connects to a real cluster.
+func dial(ctx context.Context, o DialOptions) (*Cluster, error) {
+	c, err := cluster.Dial(ctx, o.cluster())
 	if err != nil {
 		return nil, err
 	}

@@ -37,9 +37,13 @@ func Main(ctx context.Context, args []string, host Host) int {
 		err, code = errInterrupted, exitInterrupted
 	}
 	a.stderr.clear()
-	tell(a.stderr, err)
+	a.tell(err)
+	if err := a.global.profiles.finish(); err != nil {
+		a.tell(err)
+		code = worst(code, exitFailed)
+	}
 	if out.err != nil && !errors.Is(out.err, syscall.EPIPE) {
-		tell(a.stderr, fmt.Errorf("standard output: %w", out.err))
+		a.tell(fmt.Errorf("standard output: %w", out.err))
 		code = worst(code, exitFailed)
 	}
 	return code
@@ -83,7 +87,7 @@ type app struct {
 
 func newApp(host Host) *app {
 	a := &app{host: host, stderr: &statusWriter{w: host.Err}}
-	a.log = newLogger(a.stderr, a.colour(), slog.LevelInfo)
+	a.log = newLogger(a.stderr, a.colour(), logText, slog.LevelInfo)
 	return a
 }
 
@@ -91,7 +95,7 @@ func newApp(host Host) *app {
 func (a *app) commandLine(more ...string) string {
 	words := []string{"weedlc"}
 	for _, arg := range slices.Concat(a.args, more) {
-		words = append(words, shellWord(arg))
+		words = append(words, shellWord(redact(arg)))
 	}
 	return strings.Join(words, " ")
 }
@@ -102,8 +106,12 @@ func (a *app) colour() bool { return a.host.ErrTTY && a.host.getenv("NO_COLOR") 
 // notice writes one line for the person who started the command; --quiet
 // silences it.
 func (a *app) notice(format string, args ...any) {
-	if !a.global.quiet {
-		fmt.Fprintln(a.stderr, escape(fmt.Sprintf(format, args...)))
+	switch text := redact(fmt.Sprintf(format, args...)); {
+	case a.global.quiet:
+	case a.global.log.format == logJSON:
+		a.log.Info(text)
+	default:
+		fmt.Fprintln(a.stderr, escape(text))
 	}
 }
 

@@ -44,7 +44,9 @@ func (o *outputOptions) chosen(a *app) string {
 // rows is a result of one record a row.
 type rows struct {
 	header []string
-	cells  [][]cell
+	// short are the header's names where a terminal is too narrow; nil is none.
+	short []string
+	cells [][]cell
 	// lead is how many columns say what a row is about; they stay together
 	// where a terminal is too narrow. 0 keeps the row on one line.
 	lead int

@@ -16,17 +16,26 @@ import (
 type limitOptions struct {
 	runtime          time.Duration
 	concurrency      int64
+	listConcurrency  int64
 	deletesPerSecond float64
 	burst            int64
 }
 
 func (o *limitOptions) AddFlags(flags *pflag.FlagSet) {
-	o.concurrency = 32
 	flags.Var(durationValue{&o.runtime}, "runtime", "stop after this long, with the progress saved; 0 is no limit")
-	flags.Var(countValue{&o.concurrency, 1}, "concurrency", "deletes in flight at most")
+	o.addConcurrency(flags)
 	flags.Var(rateValue{&o.deletesPerSecond}, "deletes-per-second", "delete calls per second at most; 0 is no limit")
 	flags.Var(countValue{&o.burst, 0}, "burst", "delete calls that may follow each other at once; 0 is twice the rate")
-	settings(flags, "runtime", "concurrency", "deletes-per-second", "burst")
+	settings(flags, "runtime", "deletes-per-second", "burst")
+}
+
+// addConcurrency adds what a command has whose rate and time are given
+// otherwise.
+func (o *limitOptions) addConcurrency(flags *pflag.FlagSet) {
+	o.concurrency, o.listConcurrency = 32, pass.DefaultListConcurrency
+	flags.Var(countValue{&o.concurrency, 1}, "concurrency", "deletes in flight at most")
+	flags.Var(countValue{&o.listConcurrency, 1}, "list-concurrency", "listing calls in flight at most")
+	settings(flags, "concurrency", "list-concurrency")
 }
 
 func (o *limitOptions) validate() error {
@@ -41,11 +50,15 @@ func (o *limitOptions) limiter() *rate.Limiter {
 	if o.deletesPerSecond == 0 {
 		return nil
 	}
-	burst := int(o.burst)
+	return newLimiter(o.deletesPerSecond, o.burst)
+}
+
+// newLimiter is a limiter with a burst; 0 is twice the rate.
+func newLimiter(perSecond float64, burst int64) *rate.Limiter {
 	if burst == 0 {
-		burst = max(1, int(2*o.deletesPerSecond))
+		burst = max(1, int64(2*perSecond))
 	}
-	return rate.NewLimiter(rate.Limit(o.deletesPerSecond), burst)
+	return rate.NewLimiter(rate.Limit(perSecond), int(burst))
 }
 
 // until is when a command that starts now has used up its --runtime; zero is
@@ -67,13 +80,19 @@ type planOptions struct {
 }
 
 func (o *planOptions) AddFlags(flags *pflag.FlagSet) {
-	o.settle = 5 * time.Minute
 	flags.Var(countValue{&o.events, 0}, "events", "meta-log events to read in a pass at most; 0 is no limit")
 	addWalkerInterval(flags, &o.walkerInterval)
 	addMetaLogRetention(flags, &o.metaLogRetention)
+	settings(flags, "events")
+	o.addCare(flags)
+}
+
+// addCare adds what a command has whose plan is given otherwise.
+func (o *planOptions) addCare(flags *pflag.FlagSet) {
+	o.settle = 5 * time.Minute
 	flags.Var(durationValue{&o.settle}, "settle", "how long the meta-log may take to show an event")
 	addReconcileInterval(flags, &o.reconcileInterval)
-	settings(flags, "events", "settle")
+	settings(flags, "settle")
 }
 
 func addWalkerInterval(flags *pflag.FlagSet, p *time.Duration) {
@@ -134,5 +153,5 @@ func (noLock) Release()      {}
 
 // apply puts the limits into the options of a pass.
 func (o *limitOptions) apply(p *pass.Options) {
-	p.Concurrency = int(o.concurrency)
+	p.Concurrency, p.ListConcurrency = int(o.concurrency), int(o.listConcurrency)
 }

@@ -212,6 +212,8 @@ func goOn(r *pass.Report, again string) string {
 	switch {
 	case r.Corrupt:
 		return "weedlc cursor show names each damaged cursor; cursor edit or cursor reset mends it"
+	case guardHint(r.Errors, again) != "":
+		return guardHint(r.Errors, again)
 	case r.Interrupted || r.CutShort || r.Status == pass.CutShort:
 		return "progress is saved; go on with " + again
 	case r.Status == pass.Partial:

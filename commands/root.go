@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +17,8 @@ import (
 type globalOptions struct {
 	config         string
 	quiet, verbose bool
+	log            logOptions
+	profiles       profileOptions
 	// layers tells for each flag where its value came from.
 	layers map[string]layer
 }
@@ -25,6 +28,8 @@ func (o *globalOptions) AddFlags(flags *pflag.FlagSet) {
 	flags.BoolVarP(&o.quiet, "quiet", "q", false, "print warnings, errors and the heartbeat only")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "log more")
 	settings(flags, "quiet", "verbose")
+	o.log.AddFlags(flags)
+	o.profiles.AddFlags(flags)
 }
 
 func newRoot(a *app) *cobra.Command {
@@ -62,7 +67,7 @@ Exit codes:
 	a.global.AddFlags(root.PersistentFlags())
 	root.AddGroup(&cobra.Group{ID: "work", Title: "Commands:"}, &cobra.Group{ID: "other", Title: "Also:"})
 	root.SetHelpCommandGroupID("other")
-	for _, cmd := range []*cobra.Command{newRun(a), newWalk(a), newDryRun(a), newExplainRule(a), newRules(a), newCursor(a)} {
+	for _, cmd := range []*cobra.Command{newRun(a), newWalk(a), newDryRun(a), newExplainRule(a), newRules(a), newCursor(a), newPause(a), newResume(a), newStatus(a), newDoctor(a), newSweep(a), newWorker(a)} {
 		cmd.GroupID = "work"
 		root.AddCommand(cmd)
 	}
@@ -76,14 +81,15 @@ Exit codes:
 
 // completeChoices offers the words of each flag that takes one of a few.
 func completeChoices(cmd *cobra.Command) {
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+	offer := func(f *pflag.Flag) {
 		if choice, ok := f.Value.(choiceValue); ok {
 			fixed := cobra.FixedCompletions(choice.words, cobra.ShellCompDirectiveNoFileComp)
 			if err := cmd.RegisterFlagCompletionFunc(f.Name, fixed); err != nil {
 				panic(err)
 			}
 		}
-	})
+	}
+	cmd.LocalFlags().VisitAll(offer)
 	for _, c := range cmd.Commands() {
 		completeChoices(c)
 	}
@@ -91,6 +97,7 @@ func completeChoices(cmd *cobra.Command) {
 
 // prepare reads the configuration and sets up the log before a command runs.
 func (a *app) prepare(cmd *cobra.Command) error {
+	a.log = newLogger(a.stderr, a.colour(), a.global.log.format, slog.LevelInfo)
 	if hasSettings(cmd) {
 		if err := a.configure(cmd); err != nil {
 			return err
@@ -104,15 +111,10 @@ func (a *app) prepare(cmd *cobra.Command) error {
 		}
 		g.quiet, g.verbose = quiet > verbose, verbose > quiet
 	}
-	level := slog.LevelInfo
-	switch {
-	case g.quiet:
-		level = slog.LevelWarn
-	case g.verbose:
-		level = slog.LevelDebug
-	}
-	a.log = newLogger(a.stderr, a.colour(), level)
-	return nil
+	layers := maps.Clone(g.layers)
+	cmd.Flags().Visit(func(f *pflag.Flag) { layers[f.Name] = fromFlag })
+	a.log = newLogger(a.stderr, a.colour(), g.log.format, g.threshold(layers))
+	return g.profiles.start()
 }
 
 func showHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }
@@ -168,6 +170,9 @@ func flagError(cmd *cobra.Command, err error) error {
 	}
 	name := e.GetSpecifiedName()
 	err = fmt.Errorf("unknown flag %q", "--"+name)
+	if narrows(name) && cmd.Name() == "run" {
+		err = fmt.Errorf("run takes no --%s: a position covers every bucket, so a pass over some would move past what is due in the others", name)
+	}
 	if elsewhere := misplaced(cmd, name); elsewhere != "" {
 		return hint(err, "%s", elsewhere)
 	}
@@ -211,8 +216,12 @@ func misplaced(cmd *cobra.Command, flag string) string {
 		"bucket":      "walk --bucket BUCKET",
 		"all-buckets": "walk --all-buckets",
 		"prefix":      "walk --bucket BUCKET --prefix PREFIX",
-		"at":          "dry-run --at TIME",
-		"dry-run":     "dry-run",
+
+		"exclude-bucket": "walk --all-buckets --exclude-bucket BUCKET",
+		"exclude-prefix": "walk --bucket BUCKET --exclude-prefix PREFIX",
+
+		"at":      "dry-run --at TIME",
+		"dry-run": "dry-run",
 	}[flag]
 	name, _, _ := strings.Cut(meant, " ")
 	other, _, err := cmd.Root().Find([]string{name})

@@ -67,8 +67,8 @@ warning|5|e|2|Rule[5]/Filter/Prefix|e/*|a prefix is taken literally, it has no w
 	}
 }
 
-// TestScenario58_WhatIsShownReadsBack: both forms of every good document read
-// back as the same rules.
+// TestScenario58_WhatIsShownReadsBack: both forms of every good document, and
+// what explain-rule shows of each rule, read back as the same rules.
 func TestScenario58_WhatIsShownReadsBack(t *testing.T) {
 	paths, err := filepath.Glob(fixture(t, "rules", "*.good.*ml"))
 	check(t, err)
@@ -81,7 +81,7 @@ func TestScenario58_WhatIsShownReadsBack(t *testing.T) {
 			t.Fatalf("%s\n%v", text, findings)
 		}
 		for _, r := range rules {
-			out = append(out, fmt.Sprint(r.ID, r.Enabled, r.Hash()))
+			out = append(out, fmt.Sprintf("%s %v %s", r.Label(), r.Enabled, r.Hash()))
 		}
 		return out
 	}
@@ -94,6 +94,19 @@ func TestScenario58_WhatIsShownReadsBack(t *testing.T) {
 			if got := fmt.Sprint(hashes(h.out.Bytes())); got != want {
 				t.Errorf("%s as %s: %s, want %s", path, form, got, want)
 			}
+		}
+		h.must(exitDone, "explain-rule", "--rules", path, "--output", "json")
+		var explained []string
+		for _, r := range object(t, h.out.Bytes())["rules"].([]any) {
+			rule := r.(map[string]any)
+			if len(rule["actions"].([]any)) == 0 { // a transition alone is nothing that SeaweedFS does
+				explained = append(explained, fmt.Sprintf("%v %v %v", rule["rule_id"], rule["enabled"], rule["rule_hash"]))
+				continue
+			}
+			explained = append(explained, hashes([]byte(rule["xml"].(string)))...)
+		}
+		if got := fmt.Sprint(explained); got != want {
+			t.Errorf("%s as explained: %s, want %s", path, got, want)
 		}
 	}
 }
@@ -131,7 +144,7 @@ func TestLintExitCodes(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		"lint --bucket none":                          "bucket \"none\" has no lifecycle rules\nhint: weedlc rules list\n",
-		"lint --bucket missing":                       "bucket \"missing\" does not exist\n",
+		"lint --bucket missing":                       "bucket \"missing\" does not exist\nhint: there is \"bad\", \"good\", \"json\", \"none\", \"torn\"\n",
 		"lint":                                        "no rules given: neither --file nor --bucket\nhint: weedlc rules lint --bucket BUCKET\n",
 		"lint --file a --bucket b":                    "--file and --bucket exclude each other\n",
 		"lint markers.json":                           "unexpected argument \"markers.json\"\nhint: weedlc rules lint --file markers.json\n",

@@ -3,6 +3,7 @@ package commands
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -70,36 +71,24 @@ type bucketRules struct {
 }
 
 func (o *rulesListOptions) run(ctx context.Context, a *app) error {
-	c, err := a.dial(ctx, o.cluster, false)
+	c, err := a.dialToRead(ctx, o.cluster, storeOptions{})
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	buckets, err := c.Filer.Buckets(ctx)
+	list, snapshot, err := installedRules(ctx, c, o.allowUnfiltered)
 	if err != nil {
-		return fmt.Errorf("list buckets: %w", err)
+		return err
 	}
-	var list []bucketRules
-	var sources []engine.Source
 	end := exitDone
-	for _, b := range buckets {
-		if len(b.Rules) == 0 {
-			continue
-		}
-		rules, findings := engine.ParseBucket(b, o.allowUnfiltered)
-		row := bucketRules{bucket: b, findings: findings, tally: tallyRules(rules, findings)}
-		if row.tally.errors > 0 {
-			end = exitUndone
-		}
-		list = append(list, row)
-		sources = append(sources, engine.Source{Bucket: b, Rules: rules})
+	if slices.ContainsFunc(list, func(b bucketRules) bool { return b.tally.errors > 0 }) {
+		end = exitUndone
 	}
 	now := a.host.Now()
 	views, err := o.shards(ctx, a, c, now)
 	if err != nil {
 		return err
 	}
-	snapshot := engine.New().Compile(sources)
 	for i := range list {
 		list[i].take(snapshot, views)
 	}
@@ -110,6 +99,26 @@ func (o *rulesListOptions) run(ctx context.Context, a *app) error {
 		return ending{end}
 	}
 	return nil
+}
+
+// installedRules are the buckets that have a lifecycle document, and their
+// rules compiled.
+func installedRules(ctx context.Context, c *Cluster, allowUnfiltered bool) ([]bucketRules, *engine.Snapshot, error) {
+	buckets, err := c.Filer.Buckets(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("list buckets: %w", err)
+	}
+	var list []bucketRules
+	var sources []engine.Source
+	for _, b := range buckets {
+		if len(b.Rules) == 0 {
+			continue
+		}
+		rules, findings := engine.ParseBucket(b, allowUnfiltered)
+		list = append(list, bucketRules{bucket: b, findings: findings, tally: tallyRules(rules, findings)})
+		sources = append(sources, engine.Source{Bucket: b, Rules: rules})
+	}
+	return list, engine.New().Compile(sources), nil
 }
 
 // shards loads every cursor. A damaged one is named and knows nothing.

@@ -83,7 +83,9 @@ func (o *rulesShowOptions) run(ctx context.Context, a *app) error {
 		}
 	}
 	if tallyRules(rules, findings).unreadable {
-		fmt.Fprintln(a.stderr, "hint: --format stored prints the document as it is")
+		if doc.file == "" {
+			fmt.Fprintln(a.stderr, "hint: --format stored prints the document as it is")
+		}
 		return end
 	}
 	for _, r := range rules {

@@ -20,8 +20,10 @@ type runOptions struct {
 	limits  limitOptions
 	locks   lockOptions
 	cursors storeOptions
+	guards  guardOptions
 	output  outputOptions
 	plan    planOptions
+	metrics metricsOptions
 
 	refresh time.Duration
 }
@@ -35,6 +37,8 @@ func (o *runOptions) AddFlags(flags *pflag.FlagSet) {
 	o.cursors.AddFlags(flags)
 	o.output.AddFlags(flags, "only what was left undone")
 	o.plan.AddFlags(flags)
+	o.guards.AddFlags(flags)
+	o.metrics.addConfigurable(flags)
 	flags.Var(durationValue{&o.refresh}, "refresh", "start another pass this long after the start of the last; 0 is one pass")
 	settings(flags, "refresh")
 }
@@ -85,10 +89,16 @@ func (o *runOptions) run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
+	metrics, err := o.metrics.open(a, "run", o.limits.deletesPerSecond)
+	if err != nil {
+		return err
+	}
+	defer metrics.close()
 	start := a.host.Now()
 	until, limiter := o.limits.until(start), o.limits.limiter()
 	c, err := a.dial(ctx, o.cluster, true)
 	if err != nil {
+		metrics.publish(ctx, err)
 		return err
 	}
 	defer c.Close()
@@ -96,19 +106,26 @@ func (o *runOptions) run(ctx context.Context, a *app) error {
 
 	for {
 		start = a.host.Now()
-		opts := pass.Options{Now: start, Shards: shards}
+		opts := pass.Options{Shards: shards}
 		o.plan.apply(&opts)
 		o.rules.apply(&opts)
 		o.limits.apply(&opts)
 		opts.Until, opts.Limiter = until, limiter
-		err := a.pass(ctx, c, o.locks, opts, o.output.form, func(ctx context.Context, opts pass.Options) *pass.Report {
+		metrics.attach(&opts)
+		release, err := o.guards.apply(a, o.cursors.files(c), &opts)
+		if err != nil {
+			metrics.publish(ctx, err)
+			return err
+		}
+		err = a.pass(ctx, c, o.locks, opts, o.output.form, func(ctx context.Context, opts pass.Options) *pass.Report {
 			return pass.Run(ctx, opts, pass.Deps{Filer: c.Filer, Gateway: c.Gateway, Store: store})
 		})
+		release()
 		next := start.Add(o.refresh)
 		if o.refresh == 0 || codeOf(err) == exitInterrupted || !until.IsZero() && !next.Before(until) {
 			return err
 		}
-		tell(a.stderr, err)
+		a.tell(err)
 		if err := a.host.Sleep(ctx, next.Sub(a.host.Now())); err != nil {
 			return err
 		}
@@ -119,23 +136,48 @@ func (o *runOptions) run(ctx context.Context, a *app) error {
 // what it returns when the pass did not do everything.
 func (a *app) pass(ctx context.Context, c *Cluster, locks lockOptions, opts pass.Options, form string,
 	carryOut func(context.Context, pass.Options) *pass.Report) error {
-	lock, err := locks.take(ctx, a, c, opts.Shards)
-	if err != nil {
+	opts.Log, opts.Progress = a.log, newProgress(a)
+	report, err := a.carryOut(ctx, c, locks, opts, carryOut)
+	if err == nil {
+		err = endingOf(report)
+	}
+	publish(ctx, opts.Meter, err)
+	if report == nil {
 		return err
 	}
-	defer lock.Release()
-	opts.Held, opts.Clock = lock.Err, a.host.Now
-	opts.Log, opts.Progress = a.log, newProgress(a)
-
-	report := carryOut(ctx, opts)
 	a.stderr.clear()
 	writeErr := a.writeReport(report, form)
 	fmt.Fprintln(a.stderr, heartbeat(report))
 	if writeErr != nil {
 		a.log.Debug("the result could not be written", "error", writeErr)
 	}
-	if code := worst(codesOf(report)...); code != exitDone {
+	return err
+}
+
+// endingOf is what a command returns for a report that has been told.
+func endingOf(r *pass.Report) error {
+	if code := worst(codesOf(r)...); code != exitDone {
 		return ending{code}
 	}
 	return nil
+}
+
+// carryOut takes the locks and carries out one pass, unless none must begin.
+func (a *app) carryOut(ctx context.Context, c *Cluster, locks lockOptions, opts pass.Options,
+	carryOut func(context.Context, pass.Options) *pass.Report) (*pass.Report, error) {
+	opts.Now, opts.Clock = a.host.Now(), a.host.Now
+	if opts.Guards.Paused == nil {
+		opts.Guards.Paused = pausedIn(c.Cursors)
+	}
+	if held := pass.Held(ctx, opts); held != nil {
+		return held, nil
+	}
+	lock, err := locks.take(ctx, a, c, opts.Shards)
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Release()
+	// What another pass did during the wait is in the log by now.
+	opts.Now, opts.Held = a.host.Now(), lock.Err
+	return carryOut(ctx, opts), nil
 }

@@ -40,8 +40,17 @@ func (o *cursorOptions) AddFlags(flags *pflag.FlagSet) {
 }
 
 // connect dials the cluster unless the cursors are in a local directory. The
-// cluster is nil then.
+// cluster is nil then. A pause is told.
 func (o *cursorOptions) connect(ctx context.Context, a *app) (*Cluster, func(), error) {
+	c, done, err := o.dial(ctx, a)
+	if err == nil {
+		a.warnPaused(ctx, o.store.files(c))
+	}
+	return c, done, err
+}
+
+// dial is connect without a word.
+func (o *cursorOptions) dial(ctx context.Context, a *app) (*Cluster, func(), error) {
 	if o.store.dir != "" {
 		return nil, func() {}, nil
 	}

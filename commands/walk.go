@@ -19,6 +19,10 @@ type walkOptions struct {
 	limits  limitOptions
 	locks   lockOptions
 	output  outputOptions
+	metrics metricsOptions
+	cursors storeOptions
+	guards  guardOptions
+	exclude excludeOptions
 
 	buckets []string
 	all     bool
@@ -32,6 +36,10 @@ func (o *walkOptions) AddFlags(flags *pflag.FlagSet) {
 	o.limits.AddFlags(flags)
 	o.locks.AddFlags(flags)
 	o.output.AddFlags(flags, "only what was left undone")
+	o.metrics.AddFlags(flags)
+	o.cursors.AddFlags(flags)
+	o.guards.AddFlags(flags)
+	o.exclude.AddFlags(flags)
 	flags.Var(newList(&o.buckets), "bucket", "buckets to walk")
 	flags.BoolVar(&o.all, "all-buckets", false, "walk every bucket that has rules")
 	flags.StringVar(&o.prefix, "prefix", "", "walk keys with this `prefix` only")
@@ -46,7 +54,7 @@ func (o *walkOptions) validate() error {
 	case slices.Contains(o.buckets, ""):
 		return errors.New(`--bucket "": must not be empty`)
 	}
-	return errors.Join(o.limits.validate(), o.locks.validate())
+	return errors.Join(o.limits.validate(), o.locks.validate(), o.exclude.validate(o.buckets, o.prefix))
 }
 
 func newWalk(a *app) *cobra.Command {
@@ -58,10 +66,11 @@ func newWalk(a *app) *cobra.Command {
 
 A walk reads no cursor and moves none: it is safe at any time, and what run
 would do later it will do all the same. It takes the shards' locks, so that no
-pass works beside it. The result has the form of that of run.`,
+pass works beside it. The result has the form of that of run. Beside the cursors,
+where --cursor-dir says they are, it looks for a pause only.`,
 		Example: `  weedlc walk --bucket logs
   weedlc walk --bucket logs --prefix 2024/ --deletes-per-second 100
-  weedlc walk --all-buckets --shards 0-3`,
+  weedlc walk --all-buckets --exclude-bucket archive --shards 0-3`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.validate(); err != nil {
@@ -79,18 +88,32 @@ func (o *walkOptions) run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	now := a.host.Now()
-	c, err := a.dial(ctx, o.cluster, true)
+	metrics, err := o.metrics.open(a, "walk", o.limits.deletesPerSecond)
 	if err != nil {
 		return err
 	}
+	defer metrics.close()
+	now := a.host.Now()
+	c, err := a.dial(ctx, o.cluster, true)
+	if err != nil {
+		metrics.publish(ctx, err)
+		return err
+	}
 	defer c.Close()
-	opts := pass.Options{Now: now, Shards: shards}
+	opts := pass.Options{Shards: shards}
 	o.rules.apply(&opts)
 	o.limits.apply(&opts)
 	opts.Until, opts.Limiter = o.limits.until(now), o.limits.limiter()
+	metrics.attach(&opts)
+	release, err := o.guards.apply(a, o.cursors.files(c), &opts)
+	if err != nil {
+		metrics.publish(ctx, err)
+		return err
+	}
+	defer release()
 	return a.pass(ctx, c, o.locks, opts, o.output.form, func(ctx context.Context, opts pass.Options) *pass.Report {
 		walk := pass.WalkOptions{Options: opts, Buckets: o.buckets, Prefix: o.prefix}
+		o.exclude.apply(&walk)
 		return pass.Walk(ctx, walk, pass.Deps{Filer: c.Filer, Gateway: c.Gateway})
 	})
 }

@@ -42,6 +42,16 @@ func TestGeneratedWalkthroughs(t *testing.T) {
 	}
 }
 
+// TestReadmeBeginsWithADryRun: the first thing that a reader can try needs a
+// clone and nothing else.
+func TestReadmeBeginsWithADryRun(t *testing.T) {
+	readme, err := os.ReadFile("../README.md")
+	check(t, err)
+	_, after, _ := strings.Cut(string(readme), indented+"$ ")
+	first, _, _ := strings.Cut(after, "\n")
+	equal(t, "the first example", first, "go run ./cmd/weedlc dry-run --from testdata/backup/small.meta.gz")
+}
+
 // indented is how a block is set in a guide.
 const indented = "    "
 

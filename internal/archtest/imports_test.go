@@ -43,27 +43,35 @@ func moduleRules() rules {
 	return rules{
 		own: map[string][]string{
 			"cmd/weedlc": {"commands"},
-			"commands":   {"pass", "explain", "cursorfile", "sweep", "engine", "internal/cluster", "internal/ruletest"},
+			"commands":   {"pass", "explain", "cursorfile", "sweep", "engine", "internal/adminworker", "internal/cluster", "internal/metrics", "internal/riverqueue", "internal/ruletest"},
 			"pass":       {"engine"},
 			"explain":    {"engine"},
 			"cursorfile": {"engine"},
 			"sweep":      {"engine"},
 			"engine":     {},
 
-			"internal/cluster": {"engine"},
+			"internal/adminworker": {"engine"},
+			"internal/cluster":     {"engine"},
+			"internal/metrics":     {"pass", "engine"},
 			// Verdicts in a test of rules are those that explain gives.
-			"internal/ruletest": {"engine", "explain"},
-			"internal/demo":     {"engine", "internal/cluster", "internal/weedtest"},
-			"internal/teeth":    {},
+			"internal/ruletest":   {"engine", "explain"},
+			"internal/bench":      {"engine", "internal/weedtest"},
+			"internal/demo":       {"engine", "internal/cluster", "internal/weedtest"},
+			"internal/teeth":      {},
+			"internal/riverqueue": {"sweep"},
 
-			// For tests; nothing above but the demo may import these.
+			// For tests; nothing above but the demo and the bench may import these.
 			"cursorfile/filestest": {"cursorfile", "engine"},
 			"internal/clustertest": {"engine", "pass"},
 			"internal/memcluster":  {"engine"},
+			"internal/promtest":    {},
 			"internal/weedtest":    {},
+			"internal/pgtest":      {},
+			"sweep/queuetest":      {"sweep"},
 		},
 		owners: map[string][]string{
-			weed + "pb":                  {"internal/cluster", "internal/weedtest", "internal/demo"},
+			weed + "pb":                  {"internal/bench", "internal/cluster", "internal/weedtest", "internal/demo"},
+			weed + "pb/plugin_pb":        {"internal/adminworker", "internal/cluster"},
 			weed:                         {"internal/cluster"},
 			weed + "s3api/s3_constants":  {"engine", "internal/cluster", "internal/clustertest", "internal/memcluster", "internal/weedtest"},
 			weed + "s3api/lifecycle_xml": {"engine"},
@@ -78,9 +86,14 @@ func moduleRules() rules {
 			weed + "s3api/s3lifecycle/router":        {},
 			weed + "s3api/s3lifecycle/scheduler":     {},
 
-			"google.golang.org":                 {"internal/cluster", "internal/weedtest", "internal/demo"},
+			"github.com/riverqueue/river":       {"internal/riverqueue"},
+			"github.com/jackc/pgx":              {"internal/riverqueue", "internal/pgtest"},
+			"modernc.org/sqlite":                {"internal/riverqueue"},
+			"google.golang.org":                 {"internal/bench", "internal/cluster", "internal/weedtest", "internal/demo"},
+			"google.golang.org/protobuf":        {"internal/adminworker", "internal/bench", "internal/cluster", "internal/weedtest", "internal/demo"},
 			"github.com/spf13":                  {"commands"},
 			"github.com/olekukonko/tablewriter": {"commands"},
+			"github.com/prometheus":             {"internal/metrics"},
 			"go.yaml.in/yaml":                   {"internal/ruletest"},
 			// SeaweedFS's loader of security.toml takes a viper.
 			"github.com/spf13/viper": {"commands", "internal/cluster"},

@@ -24,7 +24,10 @@ import (
 
 var shared weedtest.Shared
 
-func TestMain(m *testing.M) { os.Exit(shared.Main(m)) }
+func TestMain(m *testing.M) {
+	asCommand()
+	os.Exit(shared.Main(m))
+}
 
 const day = 24 * time.Hour
 
