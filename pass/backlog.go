@@ -10,75 +10,75 @@ import (
 const behind = 32 << 10
 
 // backlog holds the look-ups of paths that wait, in the order of their events,
-// and what became of the entry of each event since.
+// and what later events did at each path.
 type backlog struct {
 	tasks []waiting // a ring
 	first int
 	count int
-	// byStamp finds the look-up of an entry. The stamp is that of the event that
-	// wrote the entry, and so names one state of one path, whichever filer's
-	// clock it comes from.
-	byStamp map[stamped]*aftermath
+	paths map[keyName]*aftermath // of the newest look-up that waits
 }
 
 type waiting struct {
 	keyTask
-	at   stamped
 	then *aftermath
 }
 
-type stamped struct {
-	keyName
-	commitNs int64
-}
-
-// aftermath is what a later event did to an entry.
+// aftermath is what later events did to the entry of a look-up.
 type aftermath struct {
-	// removed is set when the entry went from its path, changed when another took
-	// its place.
-	removed, changed bool
+	// commitNs is the stamp of the event that wrote the entry. It names one state
+	// of the path, whichever filer's clock it comes from; 0 names none.
+	commitNs int64
+	// changed is set once another event of the path was read, removed once the
+	// entry itself was seen to go.
+	changed, removed bool
 }
 
 // note takes in an event of a bucket without versions.
 func (b *backlog) note(ev *engine.Event) {
-	if ev.Old == nil || ev.Old.CommitNs == 0 {
+	if ev.OldPath != "" {
+		b.change(keyName{ev.Bucket, ev.OldPath}, ev.Old)
+		b.change(keyName{ev.Bucket, ev.Path}, nil)
 		return
 	}
-	at := stamped{keyName{ev.Bucket, ev.Path}, ev.Old.CommitNs}
-	moved := ev.OldPath != ""
-	if moved {
-		at.path = ev.OldPath
+	var gone *engine.Entry
+	if ev.New == nil {
+		gone = ev.Old
 	}
-	if f := b.byStamp[at]; f != nil {
-		f.removed = f.removed || moved || ev.New == nil
-		f.changed = true
+	b.change(keyName{ev.Bucket, ev.Path}, gone)
+}
+
+// change notes that an event touched a path, and what it took away.
+func (b *backlog) change(at keyName, gone *engine.Entry) {
+	if a := b.paths[at]; a != nil {
+		a.changed = true
+		a.removed = a.removed || gone != nil && a.commitNs != 0 && gone.CommitNs == a.commitNs
 	}
 }
 
 // push puts a look-up at the end.
 func (b *backlog) push(t keyTask) {
-	if b.byStamp == nil {
-		b.byStamp = map[stamped]*aftermath{}
+	if b.paths == nil {
+		b.paths = map[keyName]*aftermath{}
 	}
 	if b.count == len(b.tasks) {
 		tasks := slices.Concat(b.tasks[b.first:], b.tasks[:b.first])
 		b.tasks, b.first = append(tasks, make([]waiting, max(64, len(tasks)))...), 0
 	}
-	w := waiting{t, stamped{keyName{t.bucket.Name, t.path}, t.entry.CommitNs}, &aftermath{}}
-	b.byStamp[w.at] = w.then
+	w := waiting{t, &aftermath{commitNs: t.entry.CommitNs}}
+	b.paths[keyName{t.bucket.Name, t.path}] = w.then
 	b.tasks[(b.first+b.count)%len(b.tasks)] = w
 	b.count++
 }
 
-// pop takes the first look-up. Its entry stays only while it is the path's
-// latest.
+// pop takes the first look-up. Its entry stays only while no later event of the
+// path was read.
 func (b *backlog) pop() (t keyTask, removed bool) {
 	w := b.tasks[b.first]
 	b.tasks[b.first] = waiting{}
 	b.first = (b.first + 1) % len(b.tasks)
 	b.count--
-	if b.byStamp[w.at] == w.then {
-		delete(b.byStamp, w.at)
+	if at := (keyName{w.bucket.Name, w.path}); b.paths[at] == w.then {
+		delete(b.paths, at)
 	}
 	if w.then.changed {
 		w.entry = nil

@@ -182,7 +182,8 @@ func TestUnreachableFilerEndsThePass(t *testing.T) {
 			direct := r.filer.Filer
 			r.filer.Filer, r.store = through, cursorfile.NewStore(through.Files(cursorfile.FilerDir), nil)
 			r.endsInTime(address, link.Cut)
-			if left := len(r.Keys(b)); left == 0 || left > 150 {
+			// Replay needs no filer for what the log has shown it.
+			if left := len(r.Keys(b)); left == 0 && name == "walk" || left > 150 {
 				t.Errorf("%d objects are left, want some of those after the fiftieth", left)
 			}
 
