@@ -15,9 +15,9 @@ type lookahead struct {
 	filer  Filer
 	bucket string
 	pages  int // entries of one listing call
-	// most is how many folders of each level may be listed ahead; 0 is none.
+	// most is how many folders of each level may be listed ahead.
 	most int
-	// slots bound the listing calls in flight, over all buckets; nil is no bound.
+	// slots bound the listing calls in flight, over all buckets.
 	slots chan struct{}
 	ready map[string]func() fetched
 	wg    sync.WaitGroup
@@ -43,13 +43,11 @@ func (a *lookahead) start(ctx context.Context, p Page) (wait func() fetched) {
 
 func (a *lookahead) fetch(ctx context.Context, p Page) fetched {
 	p.Bucket = a.bucket
-	if a.slots != nil {
-		select {
-		case a.slots <- struct{}{}:
-			defer func() { <-a.slots }()
-		case <-ctx.Done():
-			return fetched{err: ctx.Err()}
-		}
+	select {
+	case a.slots <- struct{}{}:
+		defer func() { <-a.slots }()
+	case <-ctx.Done():
+		return fetched{err: ctx.Err()}
 	}
 	entries, err := a.filer.List(ctx, p)
 	if err != nil {
@@ -58,8 +56,8 @@ func (a *lookahead) fetch(ctx context.Context, p Page) fetched {
 	return fetched{entries: entries, last: len(entries) < p.Limit, err: err}
 }
 
-// firstPage is the first page of a part of a folder, from the lookahead where it is
-// all of the folder and has been listed.
+// firstPage is the first page of a part of a folder, from the lookahead where it
+// is all of the folder and has been listed.
 func (a *lookahead) firstPage(ctx context.Context, p Page) fetched {
 	if p.Prefix == "" && p.After == "" {
 		if wait := a.ready[p.Folder]; wait != nil {

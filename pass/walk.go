@@ -83,7 +83,7 @@ type walker struct {
 	// together is how many buckets are walked side by side, from 1.
 	together int
 	// lists bounds the listing calls in flight, ahead the folders of a level that
-	// are listed before the walk comes to them; 0 is none.
+	// are listed before the walk comes to them.
 	lists chan struct{}
 	ahead int
 	// inline has keys settled one after the other, in the order of the walk.
