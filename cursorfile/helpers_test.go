@@ -245,7 +245,7 @@ func drawSide(t *rapid.T) engine.Side {
 		if rapid.Bool().Draw(t, "walk") {
 			b.Walk = &engine.WalkPoint{
 				StartedNs: drawPast(t, "started_ns"), Rules: drawHash(t, "walk rules"),
-				From: rapid.String().Draw(t, "from"), Bound: rapid.Bool().Draw(t, "bound"),
+				From: rapid.String().Draw(t, "from"), HorizonNs: drawPast(t, "walk horizon"), Bound: rapid.Bool().Draw(t, "bound"),
 			}
 		}
 		var at int64

@@ -95,11 +95,12 @@ func decodeWalkPoint(o *object) *engine.WalkPoint {
 		return nil
 	}
 	w := o.object("walk", false)
-	w.unknown("started_ns", "rules", "from", "bound")
+	w.unknown("started_ns", "rules", "from", "horizon_ns", "bound")
 	return &engine.WalkPoint{
 		StartedNs: w.past("started_ns"),
 		Rules:     w.hash("rules"),
 		From:      w.string("from"),
+		HorizonNs: optional(w, "horizon_ns", w.time),
 		Bound:     optional(w, "bound", w.bool),
 	}
 }
@@ -222,6 +223,7 @@ func encodeBuckets(buckets map[string]engine.BucketMemory, kept []byte) (ordered
 		}
 		if w := b.Walk; w != nil {
 			point := ordered{{"started_ns", w.StartedNs}, {"rules", w.Rules[:]}, {"from", w.From}}
+			point = add(point, "horizon_ns", w.HorizonNs)
 			memory = append(memory, field{"walk", add(point, "bound", w.Bound)})
 		}
 		o = append(o, field{name, keep(memory, unknown[name])})

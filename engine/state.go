@@ -63,6 +63,10 @@ type WalkPoint struct {
 	// From is the first path, in the order of the traversal, that may not have
 	// been dealt with.
 	From string
+	// HorizonNs is where the meta-log started when the walk did, in Unix
+	// nanoseconds; 0 is unknown. With less log the walk is made again: what it
+	// passed may have lost its events since.
+	HorizonNs int64
 	// Bound marks a walk over the walk-bound rules only.
 	Bound bool
 }

@@ -125,6 +125,7 @@ func (pl *planner) shard(p *plan, st engine.ShardState, walks map[string]*bucket
 		every = promotionChanged
 	}
 	before := maps.Clone(r.groups)
+	anew := engine.WalkPoint{StartedNs: now, HorizonNs: p.horizon}
 	for _, name := range p.all.Buckets() {
 		m := r.memory[name]
 		unplaced := slices.ContainsFunc(p.replay.Delays(name), func(d time.Duration) bool { return before[d] <= 0 })
@@ -150,23 +151,24 @@ func (pl *planner) shard(p *plan, st engine.ShardState, walks map[string]*bucket
 			w.trimmed[r.id] = w.bucket.CreatedNs < p.horizon
 			if point != nil && !point.Bound {
 				pl.lower(p, r, name, point.StartedNs, true)
-				w.join(r.id, point.StartedNs, point.From)
+				w.again[r.id] = trimmed && point.HorizonNs != p.horizon
+				w.join(r.id, *point)
 			} else {
 				pl.lower(p, r, name, now, false)
-				w.join(r.id, now, "")
+				w.join(r.id, anew)
 			}
 		case point != nil && !point.Bound:
 			w := walkOf(walks, p, name)
 			w.full[r.id], w.why["resumed"] = true, true
-			w.join(r.id, point.StartedNs, point.From)
+			w.join(r.id, *point)
 		case len(m.WalkAtNs) > 0 && m.WalkAtNs[0] <= now:
 			w := walkOf(walks, p, name)
 			w.full[r.id], w.why["walk_at"] = true, true
-			w.join(r.id, now, "")
+			w.join(r.id, anew)
 		case pl.reconcileDue(name, m.ReconciledNs):
 			w := walkOf(walks, p, name)
 			w.full[r.id], w.why["reconciliation"] = true, true
-			w.join(r.id, now, "")
+			w.join(r.id, anew)
 		}
 	}
 	if pl.walkerDue(st.Cursor.LastWalkedNs) {
@@ -177,9 +179,9 @@ func (pl *planner) shard(p *plan, st engine.ShardState, walks map[string]*bucket
 			}
 			w.steady[r.id], w.why["walk_bound"] = true, true
 			if point := r.memory[name].Walk; point != nil && point.Bound && point.Rules == r.memory[name].today {
-				w.join(r.id, point.StartedNs, point.From)
+				w.join(r.id, *point)
 			} else {
-				w.join(r.id, now, "")
+				w.join(r.id, anew)
 			}
 		}
 	}

@@ -245,6 +245,24 @@ func TestWalk_ProgressesWithShortPasses(t *testing.T) {
 	}
 }
 
+// cutAfter makes passes until one is cut with the walk past a key, and another
+// one's shard to tell.
+func (w *world) cutAfter(key, another string) {
+	w.t.Helper()
+	for n := 20; ; n++ {
+		w.interruptAfter(n, nil)
+		w.pass()
+		w.uninterrupted()
+		side, _ := w.store.Side(engine.ShardOf("buk", another))
+		if p := side.Buckets["buk"].Walk; p != nil && p.From > key {
+			return
+		}
+		if n > 300 {
+			w.t.Fatalf("never stopped in the middle")
+		}
+	}
+}
+
 // With other rules a walk starts anew.
 func TestWalk_StartsAnewWithOtherRules(t *testing.T) {
 	w := plainWorld(t, rule("<Prefix>m</Prefix>", expireAfter(1)))
@@ -254,21 +272,42 @@ func TestWalk_StartsAnewWithOtherRules(t *testing.T) {
 	}
 	w.at(2)
 	w.c.SetHook(nil)
-	for n := 40; ; n += 3 {
-		w.interruptAfter(n, nil)
-		w.pass()
-		w.uninterrupted()
-		side, _ := w.store.Side(engine.ShardOf("buk", "m5"))
-		if p := side.Buckets["buk"].Walk; p != nil && p.From > "m2" {
-			break
-		}
-		if n > 300 {
-			t.Fatal("never stopped in the middle")
-		}
-	}
+	w.cutAfter("m2", "m5")
 	w.setRules("buk", rule(everything, expireAfter(1)))
 	w.at(2.1)
 	w.okPass()
 	w.mustBeGone("a")
 	w.mustBeGone("b")
+}
+
+// A walk that goes on with less log than it started with is made again: what it
+// passed may have been written since, and have lost its event.
+func TestWalk_WithLessLogIsMadeAgain(t *testing.T) {
+	w := plainWorld(t, rule(everything, expireAfter(1)))
+	w.opts.PageSize, w.opts.Concurrency = 2, 1
+	for _, k := range []string{"a", "b", "c", "m1", "m2", "m3", "m4", "m5"} {
+		w.put(k, memcluster.Object{Size: 1})
+	}
+	w.at(0.1)
+	w.cutAfter("b", "m5")
+	w.at(0.5)
+	w.put("a", memcluster.Object{Size: 2})
+	w.at(0.6)
+	w.c.Trim(w.c.Time())
+	w.put("c", memcluster.Object{Size: 2})
+	w.at(0.7)
+	if rep := w.pass(); rep.Status != pass.CutShort {
+		t.Fatalf("%s while another walk is due", rep.Status)
+	}
+	w.at(0.8)
+	if rep := w.okPass(); len(rep.Walks) != 1 {
+		t.Fatalf("walks %+v", rep.Walks)
+	}
+	w.at(0.9)
+	if rep := w.okPass(); len(rep.Walks) != 0 {
+		t.Fatalf("walks %+v", rep.Walks)
+	}
+	w.at(1.6)
+	w.okPass()
+	w.mustBeGone("a")
 }

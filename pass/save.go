@@ -144,7 +144,7 @@ func (w *work) concludeWalk(bw *bucketWalk, r *shardRun) {
 	if !bw.full[r.id] && !bw.steady[r.id] || bw.concluded[r.id] {
 		return
 	}
-	m, started := r.memory[bw.bucket.Name], bw.started[r.id]
+	m, started := r.memory[bw.bucket.Name], bw.started[r.id].StartedNs
 	if overflowed := r.hasOverflowed(); !bw.ended || overflowed {
 		if bw.odd[r.id] {
 			r.recovered = false
@@ -159,6 +159,10 @@ func (w *work) concludeWalk(bw *bucketWalk, r *shardRun) {
 	m.Walk = nil
 	if !bw.full[r.id] {
 		return
+	}
+	if bw.again[r.id] {
+		r.trimWalked = false
+		w.markCut()
 	}
 	m.Rules, m.ReconciledNs = m.today, started
 	m.WalkAtNs = takeWalkAt(m.WalkAtNs, started)
@@ -176,9 +180,11 @@ func (bw *bucketWalk) cut(shard int, m *bucketMemory, from string, overflowed bo
 		kept.Walk = nil
 		return kept
 	}
-	kept.Walk = &engine.WalkPoint{StartedNs: bw.started[shard], Rules: m.today, From: from, Bound: !bw.full[shard]}
+	point := bw.started[shard]
+	point.Rules, point.From, point.Bound = m.today, from, !bw.full[shard]
+	kept.Walk = &point
 	if bw.full[shard] {
-		kept.WalkAtNs = takeWalkAt(kept.WalkAtNs, bw.started[shard])
+		kept.WalkAtNs = takeWalkAt(kept.WalkAtNs, point.StartedNs)
 	}
 	return kept
 }

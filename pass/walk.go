@@ -22,8 +22,11 @@ type bucketWalk struct {
 	// out, trimmed those that look for entries from before the log's start.
 	odd, trimmed map[int]bool
 	why          map[string]bool
-	// started is when each shard's walk first started, in Unix nanoseconds.
-	started map[int]int64
+	// started is how each shard's walk first started.
+	started map[int]engine.WalkPoint
+	// again are the shards of a walk that goes on with less log than it started
+	// with: once it has ended another one is due.
+	again map[int]bool
 	// from is where the listing begins; empty is at the beginning.
 	from string
 
@@ -43,19 +46,19 @@ type bucketWalk struct {
 	err   error
 }
 
-// join has a shard take part in the walk from a path on. What another shard
+// join has a shard take part in the walk from a point on. What another shard
 // still needs is listed for all.
-func (bw *bucketWalk) join(shard int, startedNs int64, from string) {
-	if len(bw.started) == 0 || walkedBefore(from, bw.from) {
-		bw.from = from
+func (bw *bucketWalk) join(shard int, point engine.WalkPoint) {
+	if len(bw.started) == 0 || walkedBefore(point.From, bw.from) {
+		bw.from = point.From
 	}
-	bw.started[shard] = startedNs
+	bw.started[shard] = point
 }
 
 func newBucketWalk(b engine.Bucket) *bucketWalk {
 	return &bucketWalk{
 		bucket: b, full: map[int]bool{}, steady: map[int]bool{}, odd: map[int]bool{},
-		trimmed: map[int]bool{}, why: map[string]bool{}, started: map[int]int64{}, concluded: map[int]bool{},
+		trimmed: map[int]bool{}, why: map[string]bool{}, started: map[int]engine.WalkPoint{}, again: map[int]bool{}, concluded: map[int]bool{},
 	}
 }
 

@@ -93,7 +93,7 @@ func (w *work) planWalk(o WalkOptions, book *ruleBook, all *engine.Snapshot) err
 		bw.why[asked] = true
 		for _, r := range w.plan.shards {
 			bw.full[r.id] = true
-			bw.join(r.id, w.now.UnixNano(), "")
+			bw.join(r.id, engine.WalkPoint{StartedNs: w.now.UnixNano()})
 			r.memory[name] = &bucketMemory{}
 		}
 		w.plan.walks = append(w.plan.walks, bw)
