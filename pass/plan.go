@@ -189,7 +189,9 @@ func (pl *planner) shard(p *plan, st engine.ShardState, walks map[string]*bucket
 		r.arrivals = now - int64(pl.o.Settle)
 	}
 	r.arrivalsEnd = now
-	if len(p.replay.Buckets()) == 0 {
+	if !st.Found || len(p.replay.Buckets()) == 0 {
+		// A first pass walks every bucket and meets there what has just arrived;
+		// the next one reads its events.
 		r.arrivalsEnd = r.arrivals
 	}
 	for d := range r.groups {

@@ -194,7 +194,9 @@ func (w *work) carryOut(states []engine.ShardState) map[int]engine.ShardState {
 		}
 	}
 	stop()
-	w.save(replayed)
+	if len(w.plan.walks) > 0 && w.replay.read.Load() > 0 {
+		w.save(replayed)
+	}
 	walker := w.walker(k)
 	walker.retry(w.ctx)
 	stop = w.keepSaving(walking)
