@@ -93,12 +93,15 @@ type walker struct {
 	inline bool
 	// foresight is nil unless the walk is a preview of its own.
 	foresight *foresight
+	crew      *crew // carries out what is due, as many keys at once as the turns allow
 }
 
 // run walks the buckets. A bucket that cannot be walked to its end does not
 // stop the others.
 func (w *walker) run(ctx context.Context, walks []*bucketWalk, concurrency int) {
 	turns := newTurns(w.together, concurrency, w.keys.pages)
+	w.crew = newCrew()
+	defer w.crew.dismiss()
 	var wg sync.WaitGroup
 	for _, bw := range walks {
 		turn := turns.start()
@@ -215,7 +218,9 @@ func (t *traversal) visit(ctx context.Context, path string, g engine.Group, path
 	}
 	t.turn.enter()
 	id := t.begin()
-	t.wg.Go(func() {
+	t.wg.Add(1)
+	w.crew.do(func() {
+		defer t.wg.Done()
 		defer t.turn.leave()
 		if t.settle(ctx, path, g, actions, full, bound) {
 			t.end(id)
