@@ -118,7 +118,7 @@ func (l *auditLog) Append(d pass.Deletion) error {
 		Action: d.Action.Kind.String(), RuleID: d.Action.Rule.Label(), RuleHash: d.Action.Hash.String(),
 		Due: d.Due.UTC(), Outcome: d.Outcome, Reason: d.Reason,
 	}
-	if id := d.Object.Identity; id != nil {
+	if id := d.Object.Identity(); id != nil {
 		line.Identity = &auditIdentity{id.MtimeNs, id.Size, id.HeadChunk, hex.EncodeToString(id.ExtendedHash)}
 	}
 	var text bytes.Buffer

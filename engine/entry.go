@@ -142,7 +142,21 @@ type Object struct {
 	Lock Lock
 	// CommitNs is the filer's commit stamp; 0 when there is none.
 	CommitNs int64
-	Identity *Identity
+	// Entry is the entry that holds it, which must not change.
+	Entry *Entry
+}
+
+// Identity is the witness for a LifecycleDelete of the object; nil when its
+// entry has no attributes. It is made anew by each call.
+func (o *Object) Identity() *Identity {
+	if o.Entry == nil {
+		return nil
+	}
+	id, ok := o.Entry.Identity()
+	if !ok {
+		return nil
+	}
+	return &id
 }
 
 // RankUnknown marks an object without a place among noncurrent versions.

@@ -40,9 +40,7 @@ func NewUpload(bucket string, e *Entry) (Object, bool) {
 		Size:     e.Size,
 		Rank:     RankUnknown,
 		CommitNs: e.CommitNs,
-	}
-	if id, ok := e.Identity(); ok {
-		o.Identity = &id
+		Entry:    e,
 	}
 	return o, true
 }
@@ -61,12 +59,10 @@ func newObject(bucket, key string, e *Entry) Object {
 		Rank:         RankUnknown,
 		Lock:         e.Lock(),
 		CommitNs:     e.CommitNs,
+		Entry:        e,
 	}
 	if ns := e.DemotedNs(); ns > 0 {
 		o.DemotedAt = time.Unix(0, ns).UTC()
-	}
-	if id, ok := e.Identity(); ok {
-		o.Identity = &id
 	}
 	return o
 }

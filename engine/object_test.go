@@ -28,8 +28,8 @@ func TestNewObject(t *testing.T) {
 	if !o.Latest || o.Versions != 1 || o.Rank != engine.RankUnknown || o.DeleteMarker {
 		t.Errorf("state is %+v, want the only version, current", o)
 	}
-	if o.Identity == nil || o.Identity.HeadChunk != "3,01" || o.Identity.Size != 42 || o.Identity.MtimeNs != scenarioNow.UnixNano()+7 {
-		t.Errorf("identity is %+v", o.Identity)
+	if id := o.Identity(); id == nil || id.HeadChunk != "3,01" || id.Size != 42 || id.MtimeNs != scenarioNow.UnixNano()+7 {
+		t.Errorf("identity is %+v", id)
 	}
 	if got := o.RequestVersion(engine.ExpirationDays); got != "" {
 		t.Errorf("request version is %q, want none in a bucket without versions", got)
@@ -56,8 +56,8 @@ func TestNewObjectKeys(t *testing.T) {
 
 func TestNewObjectWithoutAttributes(t *testing.T) {
 	o := engine.NewObject("b", "a", &engine.Entry{Name: "a"})
-	if o.Identity != nil || !o.ModTime.IsZero() {
-		t.Errorf("identity %v, mtime %v, want neither", o.Identity, o.ModTime)
+	if o.Identity() != nil || !o.ModTime.IsZero() {
+		t.Errorf("identity %v, mtime %v, want neither", o.Identity(), o.ModTime)
 	}
 	if _, ok := (&engine.Entry{Size: 1}).Identity(); ok {
 		t.Error("an entry without attributes has an identity")
@@ -69,9 +69,9 @@ func TestNewUpload(t *testing.T) {
 	o, ok := engine.NewUpload("b", &e)
 	want := engine.Object{
 		Bucket: "b", Key: "p/x", Path: ".uploads/id-1", UploadID: "id-1",
-		ModTime: aged(3), Rank: engine.RankUnknown, Identity: o.Identity,
+		ModTime: aged(3), Rank: engine.RankUnknown, Entry: &e,
 	}
-	if !ok || !reflect.DeepEqual(o, want) || o.Identity == nil {
+	if !ok || !reflect.DeepEqual(o, want) || o.Identity() == nil {
 		t.Errorf("upload is %+v, %v, want %+v", o, ok, want)
 	}
 	for name, e := range map[string]engine.Entry{

@@ -80,7 +80,7 @@ func compiled(b engine.Bucket, rules ...*engine.Rule) []*engine.Action {
 func plain(key string, modified time.Time, changes ...func(*engine.Object)) engine.Object {
 	o := engine.Object{
 		Bucket: "b", Key: key, Path: key, ModTime: modified, CommitNs: modified.UnixNano(),
-		Latest: true, Versions: 1, Rank: engine.RankUnknown, Identity: &engine.Identity{},
+		Latest: true, Versions: 1, Rank: engine.RankUnknown, Entry: &engine.Entry{HasAttributes: true},
 	}
 	for _, c := range changes {
 		c(&o)

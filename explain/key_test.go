@@ -348,7 +348,7 @@ func TestScenario33_LaterOfDueAndRetention(t *testing.T) {
 
 func TestKeyWithUploads(t *testing.T) {
 	upload := engine.Object{
-		Bucket: "b", Key: "video/a", Path: ".uploads/u1", UploadID: "u1", ModTime: aged(10), Rank: engine.RankUnknown, Identity: &engine.Identity{},
+		Bucket: "b", Key: "video/a", Path: ".uploads/u1", UploadID: "u1", ModTime: aged(10), Rank: engine.RankUnknown, Entry: &engine.Entry{HasAttributes: true},
 	}
 	in := explain.KeyInput{
 		Bucket: bucket(engine.Unversioned), Uploads: []engine.Object{upload}, Now: scenarioNow,

@@ -126,7 +126,8 @@ func (r *replay) learn(t *keyTask, live *engine.Identity) {
 	if !ok || r.luck == nil {
 		return
 	}
-	hit := live != nil && o.Identity != nil && live.Equal(*o.Identity)
+	logged := o.Identity()
+	hit := live != nil && logged != nil && live.Equal(*logged)
 	luck := r.luck[t.bucket.Name]
 	switch now := luck.Load(); {
 	case hit && now < longMemory:

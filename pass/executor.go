@@ -163,7 +163,7 @@ func (x *executor) skipLocked(a *engine.Action, o *engine.Object, due time.Time)
 func (x *executor) send(ctx context.Context, a *engine.Action, o *engine.Object, s *slot, waited time.Duration) (res result, lost bool) {
 	req := DeleteRequest{
 		Bucket: o.Bucket, Path: o.Path, VersionID: o.RequestVersion(a.Kind),
-		RuleHash: a.Hash, Kind: a.Kind, Identity: *o.Identity,
+		RuleHash: a.Hash, Kind: a.Kind, Identity: *o.Identity(),
 	}
 	backoff := firstBackoff
 	for attempt := 1; ; attempt++ {
@@ -301,7 +301,7 @@ func (x *executor) counts() (calls int64, outcomes map[Outcome]int64) {
 // exactly one object and carry its full identity.
 func unsendable(o *engine.Object) string {
 	switch {
-	case o.Identity == nil:
+	case o.Entry == nil || !o.Entry.HasAttributes:
 		return "the entry has no attributes, so no identity to send"
 	case o.Bucket == "" || o.Path == "" || o.Key == "":
 		return "empty bucket or key"

@@ -234,11 +234,12 @@ func (k *keys) settleOnce(ctx context.Context, b engine.Bucket, path string, g *
 			i++ // the gateway has no way to remove a null delete marker
 			continue
 		}
-		if was := sent[o.VersionID]; was != nil && o.Identity != nil && was.Equal(*o.Identity) {
+		identity := o.Identity()
+		if was := sent[o.VersionID]; was != nil && identity != nil && was.Equal(*identity) {
 			i++
 			continue
 		}
-		sent[o.VersionID] = o.Identity
+		sent[o.VersionID] = identity
 		res := k.exec.execute(ctx, a, o, verdict.Due)
 		switch {
 		case res.unsent == unsentEnding:

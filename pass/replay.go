@@ -485,7 +485,7 @@ func (r *replay) look(ctx context.Context, t keyTask) *looked {
 	found := &looked{unresolved: group.Unresolved, oddNs: r.oddSuccessors(&group, actions)}
 	var live *engine.Identity
 	if len(group.Objects) > 0 {
-		live = group.Objects[0].Identity
+		live = group.Objects[0].Identity()
 	}
 	found.settled = r.keys.settle(ctx, t.bucket, t.path, group, actions)
 	if found.missed {

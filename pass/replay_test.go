@@ -111,8 +111,8 @@ func TestScopeIn(t *testing.T) {
 }
 
 func TestUnsendable(t *testing.T) {
-	good := engine.Object{Bucket: "buk", Key: "a/b", Path: "a/b", Identity: &engine.Identity{}}
-	upload := engine.Object{Bucket: "buk", Key: "video/a", Path: ".uploads/u1", UploadID: "u1", Identity: &engine.Identity{}}
+	good := engine.Object{Bucket: "buk", Key: "a/b", Path: "a/b", Entry: &engine.Entry{HasAttributes: true}}
+	upload := engine.Object{Bucket: "buk", Key: "video/a", Path: ".uploads/u1", UploadID: "u1", Entry: &engine.Entry{HasAttributes: true}}
 	for _, tc := range []struct {
 		name string
 		o    func() engine.Object
@@ -120,7 +120,7 @@ func TestUnsendable(t *testing.T) {
 	}{
 		{"object", func() engine.Object { return good }, true},
 		{"upload", func() engine.Object { return upload }, true},
-		{"no identity", func() engine.Object { o := good; o.Identity = nil; return o }, false},
+		{"no identity", func() engine.Object { o := good; o.Entry = &engine.Entry{}; return o }, false},
 		{"no bucket", func() engine.Object { o := good; o.Bucket = ""; return o }, false},
 		{"no key", func() engine.Object { o := good; o.Key = ""; return o }, false},
 		{"dot segment", func() engine.Object { o := good; o.Path = "a/./b"; return o }, false},

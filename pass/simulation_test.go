@@ -427,10 +427,10 @@ func (h *history) builtinPass() {
 	}
 	remove := func(b engine.Bucket, o *engine.Object) {
 		a, _, fires := engine.FirstDue(snap.Matching(b.Name, o.Key), o, now, engine.ExactClock)
-		if !fires || o.Identity == nil {
+		if !fires || o.Identity() == nil {
 			return
 		}
-		_, err := h.c.Delete(ctx, engine.DeleteRequest{Bucket: b.Name, Path: o.Path, VersionID: o.RequestVersion(a.Kind), RuleHash: a.Hash, Kind: a.Kind, Identity: *o.Identity})
+		_, err := h.c.Delete(ctx, engine.DeleteRequest{Bucket: b.Name, Path: o.Path, VersionID: o.RequestVersion(a.Kind), RuleHash: a.Hash, Kind: a.Kind, Identity: *o.Identity()})
 		h.must(err)
 	}
 	for _, b := range buckets {

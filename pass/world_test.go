@@ -300,10 +300,10 @@ func (w *world) early(req *engine.DeleteRequest) error {
 			continue
 		}
 		for _, o := range w.live(b) {
-			if o.Path != req.Path || o.VersionID != req.VersionID || o.Identity == nil || o.Identity.MtimeNs != req.Identity.MtimeNs {
+			if o.Path != req.Path || o.VersionID != req.VersionID || o.Identity() == nil || o.Identity().MtimeNs != req.Identity.MtimeNs {
 				continue
 			}
-			if string(o.Identity.ExtendedHash) != string(req.Identity.ExtendedHash) {
+			if string(o.Identity().ExtendedHash) != string(req.Identity.ExtendedHash) {
 				continue
 			}
 			if _, _, fires := engine.FirstDue(snap.Matching(b.Name, o.Key), &o.Object, w.c.FilerTime(), w.clock()); !fires {

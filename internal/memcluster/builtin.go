@@ -205,12 +205,13 @@ func (p *builtinPass) judge(o *engine.Object, version string) []builtinMatch {
 }
 
 func (p *builtinPass) send(a *engine.Action, o *engine.Object, version string) engine.Outcome {
-	if o.Identity == nil {
+	identity := o.Identity()
+	if identity == nil {
 		return engine.NoopResolved
 	}
 	p.c.mu.Lock()
 	defer p.c.mu.Unlock()
 	return p.c.lifecycleDelete(engine.DeleteRequest{
-		Bucket: o.Bucket, Path: o.Path, VersionID: version, RuleHash: a.Hash, Kind: a.Kind, Identity: *o.Identity,
+		Bucket: o.Bucket, Path: o.Path, VersionID: version, RuleHash: a.Hash, Kind: a.Kind, Identity: *identity,
 	}).Outcome
 }

@@ -106,10 +106,11 @@ func (o Oracle) Due(now time.Time) []Owed {
 func (o Oracle) Justifies(req *engine.DeleteRequest, now time.Time) string {
 	rules := o.Rules()
 	for _, l := range o.Live(req.Bucket) {
-		if l.Path != req.Path || l.Identity == nil || l.VersionID != req.VersionID {
+		identity := l.Identity()
+		if l.Path != req.Path || identity == nil || l.VersionID != req.VersionID {
 			continue
 		}
-		if !sameWitness(l.Identity, &req.Identity) {
+		if !sameWitness(identity, &req.Identity) {
 			return ""
 		}
 		why := fmt.Sprintf("no rule in force has hash %s and kind %s", req.RuleHash, req.Kind)

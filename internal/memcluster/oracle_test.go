@@ -183,7 +183,7 @@ func expire(rt *rapid.T, c *memcluster.Cluster, key, id string) {
 		if kind != engine.ExpirationDays && l.Latest != (kind == engine.ExpiredDeleteMarker) {
 			return // the gateway would not notice, no pass sends it
 		}
-		if _, err := c.Delete(rt.Context(), engine.DeleteRequest{Bucket: "b", Path: key, VersionID: id, Kind: kind, Identity: *l.Identity}); err != nil {
+		if _, err := c.Delete(rt.Context(), engine.DeleteRequest{Bucket: "b", Path: key, VersionID: id, Kind: kind, Identity: *l.Identity()}); err != nil {
 			rt.Fatal(err)
 		}
 	}
