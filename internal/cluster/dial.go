@@ -19,6 +19,14 @@ import (
 	"google.golang.org/grpc/status"
 )
 
+const (
+	// streamWindow is how much of a listing or of the log a server may send
+	// ahead.
+	streamWindow = 1 << 20
+	// socketBuffer is how much is read from a connection at a time.
+	socketBuffer = 128 << 10
+)
+
 // endpoint is one server and the connection to it.
 type endpoint struct {
 	role Role
@@ -55,7 +63,8 @@ func (d *dialer) open(ctx context.Context, role Role, name string) (*endpoint, e
 	// passthrough leaves the name to the system's resolver, search domains
 	// included.
 	conn, err := grpc.NewClient("passthrough:///"+address, d.creds.dial,
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(pb.Max_Message_Size), grpc.MaxCallSendMsgSize(pb.Max_Message_Size)),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(pb.Max_Message_Size), grpc.MaxCallSendMsgSize(pb.Max_Message_Size), grpc.ForceCodecV2(newCodec())),
+		grpc.WithInitialWindowSize(streamWindow), grpc.WithInitialConnWindowSize(4*streamWindow), grpc.WithReadBufferSize(socketBuffer),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: 200 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 5 * time.Second},
