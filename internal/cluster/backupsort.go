@@ -89,6 +89,10 @@ func (s *sorter) add(folder, name string, size int) ([]byte, error) {
 			return nil, err
 		}
 	}
+	if s.arena == nil {
+		// What is not written to takes no memory.
+		s.arena = make([]byte, 0, s.memory)
+	}
 	s.items = append(s.items, sortItem{uint32(len(s.arena)), uint32(len(folder)), uint32(len(name)), uint32(size)})
 	s.arena = append(s.arena, folder...)
 	s.arena = append(s.arena, name...)
