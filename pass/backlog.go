@@ -12,19 +12,15 @@ const behind = 32 << 10
 // backlog holds the look-ups of paths that wait, in the order of their events,
 // and what later events did at each path.
 type backlog struct {
-	tasks []waiting // a ring
+	tasks []*waiting // a ring
 	first int
 	count int
-	paths map[keyName]*aftermath // of the newest look-up that waits
+	paths map[keyName]*waiting // the newest of each path
 }
 
+// waiting is a look-up, and what later events did to its entry.
 type waiting struct {
 	keyTask
-	then *aftermath
-}
-
-// aftermath is what later events did to the entry of a look-up.
-type aftermath struct {
 	// commitNs is the stamp of the event that wrote the entry. It names one state
 	// of the path, whichever filer's clock it comes from; 0 names none.
 	commitNs int64
@@ -58,14 +54,14 @@ func (b *backlog) change(at keyName, gone *engine.Entry) {
 // push puts a look-up at the end.
 func (b *backlog) push(t keyTask) {
 	if b.paths == nil {
-		b.paths = map[keyName]*aftermath{}
+		b.paths = map[keyName]*waiting{}
 	}
 	if b.count == len(b.tasks) {
 		tasks := slices.Concat(b.tasks[b.first:], b.tasks[:b.first])
-		b.tasks, b.first = append(tasks, make([]waiting, max(64, len(tasks)))...), 0
+		b.tasks, b.first = append(tasks, make([]*waiting, max(64, len(tasks)))...), 0
 	}
-	w := waiting{t, &aftermath{commitNs: t.entry.CommitNs}}
-	b.paths[keyName{t.bucket.Name, t.path}] = w.then
+	w := &waiting{keyTask: t, commitNs: t.entry.CommitNs}
+	b.paths[keyName{t.bucket.Name, t.path}] = w
 	b.tasks[(b.first+b.count)%len(b.tasks)] = w
 	b.count++
 }
@@ -74,16 +70,16 @@ func (b *backlog) push(t keyTask) {
 // path was read.
 func (b *backlog) pop() (t keyTask, removed bool) {
 	w := b.tasks[b.first]
-	b.tasks[b.first] = waiting{}
+	b.tasks[b.first] = nil
 	b.first = (b.first + 1) % len(b.tasks)
 	b.count--
-	if at := (keyName{w.bucket.Name, w.path}); b.paths[at] == w.then {
+	if at := (keyName{w.bucket.Name, w.path}); b.paths[at] == w {
 		delete(b.paths, at)
 	}
-	if w.then.changed {
+	if w.changed {
 		w.entry = nil
 	}
-	return w.keyTask, w.then.removed
+	return w.keyTask, w.removed
 }
 
 // guessed is the object at a path as the log shows it, where it can be sent so:
@@ -126,8 +122,11 @@ func (r *replay) learn(t *keyTask, live *engine.Identity) {
 	if !ok || r.luck == nil {
 		return
 	}
-	logged := o.Identity()
-	hit := live != nil && logged != nil && live.Equal(*logged)
+	hit := false
+	if live != nil {
+		logged := o.Identity()
+		hit = logged != nil && live.Equal(*logged)
+	}
 	luck := r.luck[t.bucket.Name]
 	switch now := luck.Load(); {
 	case hit && now < longMemory:

@@ -31,7 +31,12 @@ type replay struct {
 	// luck counts, for each bucket, how often the log's entry was still the live
 	// one: see guessed. Nil is to guess nothing.
 	luck map[string]*atomic.Int64
+	// lists bounds the listings in flight that stand for look-ups; nil is none.
+	lists chan struct{}
+	// barren are the buckets in which they told too little.
+	barren map[string]*atomic.Bool
 
+	scouts  sync.WaitGroup
 	workers []chan keyTask
 	seed    maphash.Seed
 	backlog backlog
@@ -55,6 +60,9 @@ type keyTask struct {
 	// entry is what lies at the path as far as the log has been read; nil where
 	// that is not known.
 	entry *engine.Entry
+	// known is set once a listing told what lies at the path: live, or nothing.
+	known bool
+	live  *engine.Entry
 }
 
 // queued is how many keys may wait for one worker.
@@ -68,7 +76,9 @@ const remembered = 4096
 // The workers have finished when it returns.
 func (r *replay) run(ctx context.Context, log Filer, workers int) error {
 	r.seed = maphash.MakeSeed()
+	r.barren = map[string]*atomic.Bool{}
 	for _, name := range r.view.Buckets() {
+		r.barren[name] = new(atomic.Bool)
 		if r.luck != nil {
 			r.luck[name] = new(atomic.Int64)
 		}
@@ -81,10 +91,11 @@ func (r *replay) run(ctx context.Context, log Filer, workers int) error {
 	}
 	err := r.readRanges(ctx, log)
 	for r.backlog.count > 0 && ctx.Err() == nil {
-		if r.next(ctx) != nil {
+		if r.scout(ctx, r.takeBatch()) != nil {
 			break
 		}
 	}
+	r.scouts.Wait()
 	for _, ch := range r.workers {
 		close(ch)
 	}
@@ -393,20 +404,10 @@ func (r *replay) put(ctx context.Context, ev *engine.Event, t keyTask) error {
 	t.run.begin(t.ts)
 	t.entry = ev.New
 	r.backlog.push(t)
-	if r.backlog.count > behind {
-		return r.next(ctx)
+	if r.backlog.count >= behind+batch {
+		return r.scout(ctx, r.takeBatch())
 	}
 	return nil
-}
-
-// next hands over the first path that waits.
-func (r *replay) next(ctx context.Context) error {
-	t, removed := r.backlog.pop()
-	if removed {
-		t.run.done(t.ts)
-		return nil
-	}
-	return r.hand(ctx, t)
 }
 
 // send has a key looked at.
@@ -471,7 +472,11 @@ func (r *replay) look(ctx context.Context, t keyTask) *looked {
 		return &looked{settled: settled{ending: true}}
 	}
 	group, guessed := r.guessed(&t)
-	if !guessed {
+	switch {
+	case guessed:
+	case t.known:
+		group = t.found()
+	default:
 		var err error
 		if group, err = r.keys.read(ctx, t.bucket, t.path); err != nil {
 			return &looked{err: err}

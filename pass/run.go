@@ -183,6 +183,7 @@ func (w *work) carryOut(states []engine.ShardState) map[int]engine.ShardState {
 	}
 	if !w.preview {
 		w.replay.luck = map[string]*atomic.Int64{}
+		w.replay.lists = make(chan struct{}, w.o.ListConcurrency)
 	}
 	defer w.watch()()
 	stop := w.keepSaving(replaying)
