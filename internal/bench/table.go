@@ -68,7 +68,7 @@ func (r *result) cells(x *row) []string {
 	if c := r.ceiling(x.Scenario, x.Case); c > 0 {
 		over = fmt.Sprintf("%.2f", took/c)
 	}
-	if than, ok := faster(x.Scenario, x.Case, x.Tool)(r); ok && x.Tool != nameWeedlc && x.Part == "" {
+	if than, ok := faster(x.Scenario, x.Case, nameWeedlc, x.Tool)(r); ok && x.Tool != nameWeedlc && x.Part == "" {
 		ours = fmt.Sprintf("%.1f × faster", than)
 	}
 	calls, known := x.calls()
