@@ -50,7 +50,7 @@ func TestScrapeOfALivePass(t *testing.T) {
 	}
 
 	promtest.CheckMetrics(t, live)
-	contains(t, live, "\ns3_lifecycle_deletes_per_second_limit 20\n", "\n# TYPE s3_lifecycle_daily_run_events_scanned_total counter\n")
+	contains(t, live, "\ns3_lifecycle_deletes_per_second_limit 20\n", "\n# TYPE s3_lifecycle_daily_run_entries_walked_total counter\n")
 	if n := metric(t, live, `s3_lifecycle_dispatch_total{bucket="logs",kind="expiration_days",outcome="done"}`); n < 1 || n >= 30 {
 		t.Errorf("%v objects are deleted in the middle of the pass, want some of 30", n)
 	}
