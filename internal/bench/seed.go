@@ -62,7 +62,7 @@ func (s *seeder) fill(ctx context.Context, trees ...tree) error {
 }
 
 func (s *seeder) write(ctx context.Context, bucket string, items []item) error {
-	place, err := s.assign(ctx, bucket, len(items))
+	place, err := s.assign(ctx, len(items))
 	if err != nil {
 		return err
 	}
@@ -102,9 +102,10 @@ type place struct {
 	first  *filer_pb.FileId
 }
 
-func (s *seeder) assign(ctx context.Context, bucket string, n int) (place, error) {
+func (s *seeder) assign(ctx context.Context, n int) (place, error) {
 	resp, err := s.stand.Filer.AssignVolume(ctx, &filer_pb.AssignVolumeRequest{
-		Count: int32(n), Collection: bucket, Path: "/buckets/" + bucket + "/",
+		// One collection for all: a thousand buckets would take a thousand volumes.
+		Count: int32(n), Collection: "bench", Path: "/",
 	})
 	if err == nil && resp.GetError() != "" {
 		err = errors.New(resp.GetError())

@@ -139,7 +139,7 @@ func (m *versionMould) fill(ctx context.Context, s *stand, keys int) (tree, erro
 	n := len(m.files)
 	for from := 1; from < keys; from += seedBatch / n {
 		to := min(keys, from+seedBatch/n)
-		place, err := s.seeder.assign(ctx, versionBucket, (to-from)*n)
+		place, err := s.seeder.assign(ctx, (to-from)*n)
 		if err != nil {
 			return t, err
 		}
