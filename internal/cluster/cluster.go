@@ -11,6 +11,8 @@ import (
 
 	"github.com/seaweedfs/seaweedfs/weed/pb/filer_pb"
 	"github.com/seaweedfs/seaweedfs/weed/pb/s3_lifecycle_pb"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
 )
 
 // Options say where a cluster is and how to speak to it. A zero duration is
@@ -99,6 +101,18 @@ type filer struct {
 	// signature is that of the filer's store.
 	signature int32
 	buckets   string
+}
+
+// stream opens a stream of answers that is read with a message of its own.
+func (f *filer) stream(ctx context.Context, method string, req proto.Message) (grpc.ClientStream, error) {
+	s, err := f.conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, method)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.SendMsg(req); err != nil {
+		return nil, err
+	}
+	return s, s.CloseSend()
 }
 
 type gateway struct {

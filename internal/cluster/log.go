@@ -54,7 +54,7 @@ func (c *Cluster) subscribe(ctx context.Context, f *filer, r engine.LogRange, fi
 	ctx, dog, cancel := watch(ctx, c.options.Silence)
 	defer cancel()
 	first, others := filter.request(c.bucketsDir)
-	stream, err := f.client.SubscribeMetadata(ctx, &filer_pb.SubscribeMetadataRequest{
+	stream, err := f.stream(ctx, filer_pb.SeaweedFiler_SubscribeMetadata_FullMethodName, &filer_pb.SubscribeMetadataRequest{
 		ClientName: clientName,
 		// Two subscriptions with one number would end each other.
 		ClientId:                    rand.Int32N(1<<31-2) + 1,
@@ -69,9 +69,10 @@ func (c *Cluster) subscribe(ctx context.Context, f *filer, r engine.LogRange, fi
 	if err != nil {
 		return cause(ctx, err)
 	}
+	resp := logMessage{wireReader: &wireReader{}}
 	for {
 		dog.wake()
-		resp, err := stream.Recv()
+		err := stream.RecvMsg(&resp)
 		dog.sleep()
 		if err == io.EOF {
 			return nil
@@ -79,10 +80,12 @@ func (c *Cluster) subscribe(ctx context.Context, f *filer, r engine.LogRange, fi
 		if err != nil {
 			return cause(ctx, err)
 		}
-		for _, m := range append([]*filer_pb.SubscribeMetadataResponse{resp}, resp.Events...) {
-			if done, err := c.deliver(m, r, filter, fn); done {
-				return err
-			}
+		done, err := c.deliver(&resp, r, filter, fn)
+		for i := 0; i < len(resp.more) && !done; i++ {
+			done, err = c.deliver(&resp.more[i], r, filter, fn)
+		}
+		if done {
+			return err
 		}
 	}
 }
@@ -91,14 +94,14 @@ func (c *Cluster) subscribe(ctx context.Context, f *filer, r engine.LogRange, fi
 // filter, and reports whether the range is at its end. Messages without an
 // entry carry the filer's position only: the filer is alive, and past the
 // range's end once that position is.
-func (c *Cluster) deliver(resp *filer_pb.SubscribeMetadataResponse, r engine.LogRange, filter prefixes, fn func(*engine.Event) error) (done bool, err error) {
-	if resp.TsNs > r.UntilNs {
+func (c *Cluster) deliver(m *logMessage, r engine.LogRange, filter prefixes, fn func(*engine.Event) error) (done bool, err error) {
+	if m.tsNs > r.UntilNs {
 		return true, nil
 	}
-	if resp.TsNs <= r.AfterNs {
+	if m.tsNs <= r.AfterNs {
 		return false, nil
 	}
-	for _, e := range c.eventsOf(resp, filter) {
+	for _, e := range c.eventsOf(m, filter) {
 		if err := fn(e); err != nil {
 			return true, callerError{err}
 		}
@@ -134,37 +137,33 @@ func (p place) match(filter prefixes) bool {
 
 // eventsOf is what a message says of the buckets: nothing, one event, or two
 // for a move from one bucket to another.
-func (c *Cluster) eventsOf(resp *filer_pb.SubscribeMetadataResponse, filter prefixes) []*engine.Event {
-	n := resp.EventNotification
-	if n == nil || n.OldEntry == nil && n.NewEntry == nil {
-		return nil
-	}
-	target := n.NewParentPath
+func (c *Cluster) eventsOf(m *logMessage, filter prefixes) []*engine.Event {
+	target := m.newFolder
 	if target == "" {
-		target = resp.Directory
+		target = m.folder
 	}
 	var from, to place
 	var left, arrived bool
-	if n.OldEntry != nil {
-		dir := resp.Directory
-		if n.NewEntry == nil {
+	if m.old != nil {
+		dir := m.folder
+		if m.new == nil {
 			// A removal is logged where its new parent says, if it says so.
 			dir = target
 		}
-		from, left = c.placeOf(dir, n.OldEntry.Name)
+		from, left = c.placeOf(dir, m.old.Name)
 	}
-	if n.NewEntry != nil {
-		to, arrived = c.placeOf(target, n.NewEntry.Name)
+	if m.new != nil {
+		to, arrived = c.placeOf(target, m.new.Name)
 	}
 
 	event := func(p place) *engine.Event {
-		return &engine.Event{TsNs: resp.TsNs, Bucket: p.bucket, Path: p.path}
+		return &engine.Event{TsNs: m.tsNs, Bucket: p.bucket, Path: p.path}
 	}
 	var events []*engine.Event
 	if left && arrived && from.bucket == to.bucket {
 		if to.match(filter) || from.match(filter) {
 			e := event(to)
-			e.Old, e.New = loggedEntry(n.OldEntry), loggedEntry(n.NewEntry)
+			e.Old, e.New = m.old, m.new
 			if from != to {
 				e.OldPath = from.path
 			}
@@ -174,12 +173,12 @@ func (c *Cluster) eventsOf(resp *filer_pb.SubscribeMetadataResponse, filter pref
 	}
 	if left && from.match(filter) {
 		e := event(from)
-		e.Old = loggedEntry(n.OldEntry)
+		e.Old = m.old
 		events = append(events, e)
 	}
 	if arrived && to.match(filter) {
 		e := event(to)
-		e.New = loggedEntry(n.NewEntry)
+		e.New = m.new
 		events = append(events, e)
 	}
 	return events

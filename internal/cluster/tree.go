@@ -96,17 +96,23 @@ func (c *Cluster) List(ctx context.Context, p engine.Page) ([]engine.Entry, erro
 	if !ok {
 		return nil, nil
 	}
-	entries, err := c.page(ctx, &filer_pb.ListEntriesRequest{
-		Directory: dir, Prefix: p.Prefix, StartFromFileName: p.After, Limit: uint32(p.Limit),
+	var entries []engine.Entry
+	req := &filer_pb.ListEntriesRequest{Directory: dir, Prefix: p.Prefix, StartFromFileName: p.After, Limit: uint32(p.Limit)}
+	err := c.failover(ctx, fmt.Sprintf("list %q", dir), func(ctx context.Context, f *filer) error {
+		ctx, dog, cancel := watch(ctx, c.options.CallTimeout)
+		defer cancel()
+		entries = entries[:0]
+		stream, err := f.stream(ctx, filer_pb.SeaweedFiler_ListEntries_FullMethodName, req)
+		var listed listedEntry
+		for err == nil {
+			dog.wake()
+			if err = stream.RecvMsg(&listed); err == nil && !listed.none {
+				entries = append(entries, listed.entry)
+			}
+		}
+		return listingEnd(ctx, err)
 	})
-	if err != nil {
-		return nil, err
-	}
-	out := make([]engine.Entry, len(entries))
-	for i, e := range entries {
-		out[i] = entryOf(e)
-	}
-	return out, nil
+	return entries, err
 }
 
 // Lookup returns the entry at a path inside the bucket.
@@ -158,12 +164,17 @@ func (c *Cluster) page(ctx context.Context, req *filer_pb.ListEntriesRequest) ([
 				entries = append(entries, resp.Entry)
 			}
 		}
-		if err == io.EOF || isMissing(err) {
-			return nil
-		}
-		return cause(ctx, err)
+		return listingEnd(ctx, err)
 	})
 	return entries, err
+}
+
+// listingEnd is the error that a listing ended with: a missing folder is none.
+func listingEnd(ctx context.Context, err error) error {
+	if err == io.EOF || isMissing(err) {
+		return nil
+	}
+	return cause(ctx, err)
 }
 
 // lookup returns the entry of a name in a directory, or engine.ErrNotFound.
