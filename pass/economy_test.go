@@ -106,7 +106,7 @@ func TestReplay_ListsInPlaceOfLookups(t *testing.T) {
 		{name: "all of a folder", keys: "d/k%04d"},
 		{name: "the bucket's own folder", keys: "k%04d"},
 		{name: "names of other letters", keys: "d/ä%04d"},
-		{name: "more than is listed", keys: "d/k%04d", other: 3000},
+		{name: "more than is listed", keys: "d/k%04d", other: 9000},
 		{name: "no listing", keys: "d/k%04d", fault: true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -60,9 +60,8 @@ type keyTask struct {
 	// entry is what lies at the path as far as the log has been read; nil where
 	// that is not known.
 	entry *engine.Entry
-	// known is set once a listing told what lies at the path: live, or nothing.
-	known bool
-	live  *engine.Entry
+	// live is what lies at the path, where a listing told; else nil.
+	live *engine.Entry
 }
 
 // queued is how many keys may wait for one worker.
@@ -70,7 +69,7 @@ const queued = 64
 
 // remembered is how many keys one worker keeps the outcome of, so that further
 // events of a key in the same pass cost nothing.
-const remembered = 4096
+const remembered = 1024
 
 // run reads the log. A nil error means that every window was read to its end.
 // The workers have finished when it returns.
@@ -474,7 +473,7 @@ func (r *replay) look(ctx context.Context, t keyTask) *looked {
 	group, guessed := r.guessed(&t)
 	switch {
 	case guessed:
-	case t.known:
+	case t.live != nil:
 		group = t.found()
 	default:
 		var err error

@@ -11,7 +11,7 @@ import (
 const (
 	// batch is how many look-ups are taken from the backlog at a time, so that
 	// those of one folder are found together.
-	batch = 512
+	batch = 2048
 	// fewest is how many look-ups in one folder are worth a listing.
 	fewest = 16
 	// listedEach is how many entries are listed at most for each look-up spared:
@@ -54,8 +54,7 @@ func (r *replay) scout(ctx context.Context, tasks []keyTask) error {
 		}
 		r.scouts.Go(func() {
 			defer func() { <-r.lists }()
-			r.answer(ctx, group)
-			_ = r.handAll(ctx, group) // what is not handed over stays unsettled
+			_ = r.handAll(ctx, r.answer(ctx, group)) // what is not handed over stays unsettled
 		})
 	}
 	return nil
@@ -80,9 +79,10 @@ func (r *replay) listable(t *keyTask) bool {
 	return !guessed
 }
 
-// answer lists a part of a folder and puts down what lies at the paths of it.
-// What it cannot tell is left to look-ups.
-func (r *replay) answer(ctx context.Context, tasks []keyTask) {
+// answer lists a part of a folder and settles the look-ups of paths at which
+// nothing lies. It returns the others, with what lies there as far as the listing
+// tells.
+func (r *replay) answer(ctx context.Context, tasks []keyTask) (rest []keyTask) {
 	folder, first := splitPath(tasks[0].path)
 	last := first
 	for i := range tasks {
@@ -94,7 +94,7 @@ func (r *replay) answer(ctx context.Context, tasks []keyTask) {
 	}
 	entries, err := r.keys.filer.List(ctx, page)
 	if err != nil {
-		return
+		return tasks
 	}
 	byName := make(map[string]*engine.Entry, len(entries))
 	for i := range entries {
@@ -104,17 +104,24 @@ func (r *replay) answer(ctx context.Context, tasks []keyTask) {
 	// differ in how they order names, so where it was cut off says nothing.
 	complete := len(entries) < page.Limit
 	told := 0
-	for i := range tasks {
-		t := &tasks[i]
+	rest = tasks[:0]
+	for _, t := range tasks {
 		_, name := splitPath(t.path)
-		if t.live = byName[name]; t.live != nil || complete {
-			t.known = true
+		t.live = byName[name]
+		if t.live != nil || complete {
 			told++
 		}
+		if t.live == nil && complete && !t.run.stopped() {
+			r.learn(&t, nil)
+			t.run.done(t.ts)
+			continue
+		}
+		rest = append(rest, t)
 	}
 	if told < len(tasks)/2 {
 		r.barren[page.Bucket].Store(true)
 	}
+	return rest
 }
 
 // commonPrefix is what both begin with, in whole characters.
