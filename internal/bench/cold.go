@@ -72,9 +72,15 @@ func (b *bench) measureListings(ctx context.Context, sc scenario, s *stand, roun
 // the reading.
 func (b *bench) measureOn(ctx context.Context, sc scenario, s *stand, t tool, kind row, trees ...tree) error {
 	quieten()
+	before := processors()
 	r, err := t.run(ctx, s)
 	if err != nil {
 		return err
+	}
+	used := processors().since(before)
+	r.Busy, r.Stolen = used.busy, used.stolen
+	if r.Client == 0 {
+		r.Client = used.own
 	}
 	if err := s.check(ctx, &r, trees...); err != nil {
 		return err

@@ -25,6 +25,7 @@ type command struct {
 type ended struct {
 	wall   time.Duration
 	peakMB float64 // most resident memory; 0 is unknown
+	cpu    time.Duration // processor time
 	code   int
 	out    []byte
 	errs   []byte
@@ -48,7 +49,10 @@ func (c command) run(ctx context.Context) (ended, error) {
 	err := cmd.Wait()
 	wall := time.Since(start)
 	close(stop)
-	e := ended{wall: wall, peakMB: <-peak, code: cmd.ProcessState.ExitCode(), out: out.Bytes(), errs: errs.Bytes()}
+	e := ended{
+		wall: wall, peakMB: <-peak, code: cmd.ProcessState.ExitCode(), out: out.Bytes(), errs: errs.Bytes(),
+		cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(),
+	}
 	if _, exited := err.(*exec.ExitError); err != nil && !exited || ctx.Err() != nil { //nolint:errorlint // Wait returns it bare
 		return e, fmt.Errorf("%s: %w", c.argv[0], err)
 	}

@@ -22,6 +22,12 @@ type reading struct {
 	// the process where it is not what counts; 0 is none.
 	Own     float64 `json:"own_seconds,omitzero"`
 	Process float64 `json:"process_seconds,omitzero"`
+	// Busy is the processor time of the whole machine meanwhile, with the server and
+	// the kernel, Client the tool's own part of it, Stolen what the host gave to other
+	// guests; 0 is not known.
+	Busy   float64 `json:"busy_seconds,omitzero"`
+	Client float64 `json:"client_seconds,omitzero"`
+	Stolen float64 `json:"stolen_seconds,omitzero"`
 	// PeakMB is the most resident memory of the process; 0 is not known.
 	PeakMB float64 `json:"peak_mb,omitzero"`
 	// Calls, Events and Entries are null when they are not known.

@@ -123,7 +123,7 @@ func (b *bench) record(sc scenario, kind row, r reading) {
 		b.rows = append(b.rows, &kind)
 	}
 	b.rows[i].Readings = append(b.rows[i].Readings, r)
-	b.say("  %-28s %8.3f s%s", strings.TrimSpace(kind.Tool+" "+kind.Case), r.Seconds, r.aside())
+	b.say("  %-28s %8.3f s, %.2f s of the processors, %.2f s itself%s", strings.TrimSpace(kind.Tool+" "+kind.Case), r.Seconds, r.Busy, r.Client, r.aside())
 }
 
 // turned is a list that starts at another place each time, so that no tool

@@ -34,7 +34,7 @@ type table struct {
 }
 
 func header() []string {
-	return []string{"tool", "time", "range", "rate", "× ceiling", "weedlc is", "calls", "events", "entries", "peak MB", "remarks"}
+	return []string{"tool", "time", "range", "rate", "× ceiling", "weedlc is", "calls", "events", "entries", "peak MB", "CPU s", "remarks"}
 }
 
 func (r *result) tables() []table {
@@ -78,9 +78,13 @@ func (r *result) cells(x *row) []string {
 	if mb := median(x.Readings, func(r reading) float64 { return r.PeakMB }); mb > 0 {
 		peak = strconv.Itoa(int(mb + 0.5))
 	}
+	cpu := ""
+	if busy := median(x.Readings, func(r reading) float64 { return r.Busy }); busy > 0 {
+		cpu = fmt.Sprintf("%.1f (%.1f)", busy, median(x.Readings, func(r reading) float64 { return r.Client }))
+	}
 	return []string{
 		x.Tool, seconds(took), seconds(slices.Min(times)) + "–" + seconds(slices.Max(times)), rate, over, ours,
-		knownCount(calls, known), knownCount(events, read), knownCount(entries, listed), peak, x.remarks(),
+		knownCount(calls, known), knownCount(events, read), knownCount(entries, listed), peak, cpu, x.remarks(),
 	}
 }
 

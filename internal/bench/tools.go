@@ -86,7 +86,7 @@ func (b *bench) weedlcRun(c clock, sc scenario) tool {
 		if err != nil {
 			return reading{}, err
 		}
-		r := reading{Seconds: e.wall.Seconds(), PeakMB: e.peakMB}
+		r := reading{Seconds: e.wall.Seconds(), PeakMB: e.peakMB, Client: e.cpu.Seconds()}
 		var report struct {
 			Status   string
 			Duration float64 `json:"duration_seconds"`
@@ -142,7 +142,7 @@ func (b *bench) builtInRun(c clock, s3 string) tool {
 		if err != nil {
 			return reading{}, err
 		}
-		r := reading{Seconds: said.took.Seconds(), Process: e.wall.Seconds(), PeakMB: e.peakMB}
+		r := reading{Seconds: said.took.Seconds(), Process: e.wall.Seconds(), PeakMB: e.peakMB, Client: e.cpu.Seconds()}
 		if said.took == 0 {
 			return r, fmt.Errorf("the built-in pass did not come to its end: %s%s", &said.text, e.errs)
 		}
@@ -200,7 +200,7 @@ func rcloneRun(name, bucket string, days int, more ...string) tool {
 		if err != nil {
 			return reading{}, err
 		}
-		r := reading{Seconds: e.wall.Seconds(), PeakMB: e.peakMB}
+		r := reading{Seconds: e.wall.Seconds(), PeakMB: e.peakMB, Client: e.cpu.Seconds()}
 		if e.code != 0 {
 			line, _, _ := strings.Cut(string(e.errs), "\n")
 			r.note("exit %d: %s", e.code, line)
@@ -256,7 +256,7 @@ func (b *bench) dryRunOf(sc scenario, name string, due int, more ...string) tool
 		if err != nil {
 			return reading{}, err
 		}
-		r := reading{Seconds: e.wall.Seconds(), PeakMB: e.peakMB}
+		r := reading{Seconds: e.wall.Seconds(), PeakMB: e.peakMB, Client: e.cpu.Seconds()}
 		if e.code != 0 {
 			r.note("exit %d: %s", e.code, e.errs)
 		}
