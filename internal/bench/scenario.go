@@ -32,7 +32,7 @@ func scenarios() []scenario {
 			title: "a 1-day and a 400-day rule, that many objects each: a later pass with nothing newly due, and with 1 % newly due"},
 		{name: "edit", entries: 20_000, run: edit,
 			title: "the rule of one bucket of 20 was edited, so that everything in it is due"},
-		{name: "replay", entries: 50_000, run: replay,
+		{name: "replay", entries: 100_000, run: replay,
 			title: "objects that were written and deleted since the last pass, all past their due time"},
 		{name: "versions", entries: 20_000, run: versions,
 			title: "first pass over keys of four versions, two of each are due"},
