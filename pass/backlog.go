@@ -2,12 +2,18 @@ package pass
 
 import (
 	"slices"
+	"time"
 
 	"weedlc/engine"
 )
 
-// behind is how many look-ups wait while the reading of the log goes on.
-const behind = 32 << 10
+const (
+	// behind is how many look-ups wait while the reading of the log goes on.
+	behind = 32 << 10
+	// longestWait is how long one waits: where reading the log takes longer than
+	// a pass may, a pass must still get on.
+	longestWait = 5 * time.Second
+)
 
 // backlog holds the look-ups of paths that wait, in the order of their events,
 // and what later events did at each path.
@@ -21,6 +27,7 @@ type backlog struct {
 // waiting is a look-up, and what later events did to its entry.
 type waiting struct {
 	keyTask
+	since time.Time
 	// commitNs is the stamp of the event that wrote the entry. It names one state
 	// of the path, whichever filer's clock it comes from; 0 names none.
 	commitNs int64
@@ -52,7 +59,7 @@ func (b *backlog) change(at keyName, gone *engine.Entry) {
 }
 
 // push puts a look-up at the end.
-func (b *backlog) push(t keyTask) {
+func (b *backlog) push(t keyTask, now time.Time) {
 	if b.paths == nil {
 		b.paths = map[keyName]*waiting{}
 	}
@@ -60,10 +67,15 @@ func (b *backlog) push(t keyTask) {
 		tasks := slices.Concat(b.tasks[b.first:], b.tasks[:b.first])
 		b.tasks, b.first = append(tasks, make([]*waiting, max(64, len(tasks)))...), 0
 	}
-	w := &waiting{keyTask: t, commitNs: t.entry.CommitNs}
+	w := &waiting{keyTask: t, since: now, commitNs: t.entry.CommitNs}
 	b.paths[keyName{t.bucket.Name, t.path}] = w
 	b.tasks[(b.first+b.count)%len(b.tasks)] = w
 	b.count++
+}
+
+// ready reports whether look-ups have waited enough; there is at least one.
+func (b *backlog) ready(now time.Time) bool {
+	return b.count >= behind+batch || now.Sub(b.tasks[b.first].since) >= longestWait
 }
 
 // pop takes the first look-up. Its entry stays only while no later event of the

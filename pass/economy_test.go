@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"weedlc/engine"
 	"weedlc/internal/memcluster"
@@ -63,6 +64,38 @@ func TestReplay_PassesOverWhatTheLogRemoves(t *testing.T) {
 			w.okPass()
 			if n := w.c.Counts(); n.Deletes != 0 || n.Lookups != 0 {
 				t.Fatalf("%d calls and %d look-ups for what is gone", n.Deletes, n.Lookups)
+			}
+		})
+	}
+}
+
+// No look-up waits for the end of a log that takes long to read: a pass that may
+// not take that long would never get on.
+func TestReplay_LooksBeforeALongLogEnds(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		each  time.Duration // that reading an event takes
+		calls int64
+	}{
+		{"quick", 0, 60},
+		{"slow", time.Second, 61},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := plainWorld(t, rule(everything, expireAfter(10)))
+			w.okPass()
+			w.at(1)
+			w.seed("buk", "k%03d", 61)
+			w.must(w.remove("k000"))
+			w.at(5)
+			w.okPass()
+			w.at(12)
+			w.c.TakeCounts()
+			var reads atomic.Int64
+			host := w.c.HostTime()
+			w.opts.Clock = func() time.Time { return host.Add(tc.each * time.Duration(reads.Add(1))) }
+			w.okPass()
+			if n := w.c.Counts(); n.Deletes != tc.calls {
+				t.Errorf("%d calls for 60 objects and one that the log's end removes, want %d", n.Deletes, tc.calls)
 			}
 		})
 	}

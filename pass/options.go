@@ -56,7 +56,7 @@ type Options struct {
 	// Held is asked before every save; an error means that the lock of the
 	// shard is lost. Nil is no lock.
 	Held func(shard int) error
-	// Clock is the wall clock, for Until, the re-reading of rules and
+	// Clock is the wall clock, for Until, the re-reading of rules, waits and
 	// durations; time.Now where there is no reason for another.
 	Clock func() time.Time
 

@@ -24,6 +24,7 @@ type replay struct {
 	now     time.Time
 	slackNs int64
 	clock   engine.DayClock
+	wall    func() time.Time
 	budget  int64 // events that may be read; 0 is no limit
 	report  func(Problem)
 	meter   Meter
@@ -402,8 +403,9 @@ func versionFileKey(p string, e *engine.Entry) (string, bool) {
 func (r *replay) put(ctx context.Context, ev *engine.Event, t keyTask) error {
 	t.run.begin(t.ts)
 	t.entry = ev.New
-	r.backlog.push(t)
-	if r.backlog.count >= behind+batch {
+	now := r.wall()
+	r.backlog.push(t, now)
+	if r.backlog.ready(now) {
 		return r.scout(ctx, r.takeBatch())
 	}
 	return nil

@@ -2,6 +2,7 @@ package pass
 
 import (
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -31,6 +32,32 @@ func TestMergeRanges(t *testing.T) {
 			got := mergeRanges(tc.in)
 			if !slices.EqualFunc(got, tc.want, func(a, b LogRange) bool { return a.AfterNs == b.AfterNs && a.UntilNs == b.UntilNs }) {
 				t.Fatalf("got %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestBacklogReady(t *testing.T) {
+	start := time.Unix(1_800_000_000, 0)
+	for _, tc := range []struct {
+		name   string
+		count  int
+		waited time.Duration
+		want   bool
+	}{
+		{"one at once", 1, 0, false},
+		{"not long enough", 1, longestWait - 1, false},
+		{"long enough", 1, longestWait, true},
+		{"one too few", behind + batch - 1, 0, false},
+		{"enough", behind + batch, 0, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var b backlog
+			for i := range tc.count {
+				b.push(keyTask{path: strconv.Itoa(i), entry: &engine.Entry{}}, start)
+			}
+			if got := b.ready(start.Add(tc.waited)); got != tc.want {
+				t.Fatalf("ready: %v", got)
 			}
 		})
 	}

@@ -179,7 +179,7 @@ func (w *work) carryOut(states []engine.ShardState) map[int]engine.ShardState {
 	k := w.keys()
 	w.replay = &replay{
 		keys: k, view: w.plan.replay, shards: w.runs, now: w.now, slackNs: w.plan0.slack,
-		clock: w.plan0.clock, budget: w.o.Events, report: w.problem, meter: w.o.Meter,
+		clock: w.plan0.clock, wall: w.o.Clock, budget: w.o.Events, report: w.problem, meter: w.o.Meter,
 	}
 	if !w.preview {
 		w.replay.luck = map[string]*atomic.Int64{}
