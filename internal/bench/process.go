@@ -24,7 +24,7 @@ type command struct {
 // ended is how a program ran.
 type ended struct {
 	wall   time.Duration
-	peakMB float64 // most resident memory; 0 is unknown
+	peakMB float64       // most resident memory; 0 is unknown
 	cpu    time.Duration // processor time
 	code   int
 	out    []byte
